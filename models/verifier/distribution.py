@@ -2,13 +2,12 @@
 
 By kind of law, the sharpest way that applies:
 
-- atoms only: exact sums in rational arithmetic, split in two halves that meet at the threshold; of too many
-  for that, sums that are rounded as rarely as possible (`depl.models.verifier.atoms`);
-- one law with a density, and few atoms: scipy's own distribution function;
-- smooth densities (and anything else that can be tilted): `tail_of_tiltable`;
-- untruncated Student-t: their joint exceedance, averaged over the rest;
-- everything else, and laws of which only the distribution function is known: a grid on
-  which every increment is rounded up, for an upper bound, or down, for a lower.
+- atoms only: exact sums in rational arithmetic, split in two halves that meet at the threshold;
+- one law with a density, or none that is smooth: its own distribution function at the points of all others;
+- smooth densities: `tilted_tail`;
+- what is left, such as laws of which only the distribution function is known: `rounded_tail`.
+
+Untruncated Student-t are cut to cores, and what lies outside of these is bounded (`with_cores`).
 """
 
 import functools
@@ -21,14 +20,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from depl.models.verifier.atoms import MOST_COPIES, tail_of_atoms
-from depl.models.verifier.convolution import tail_of_tiltable, tail_with_polynomial
-from depl.models.verifier.jumps import Exceedance, polynomial_exceedance
+from depl.models.verifier.cores import with_cores
 from depl.models.verifier.laws import (
     Bracket,
     FloatArray,
     Increment,
-    distribution,
     ends,
     exceedance,
     integer_atoms,
@@ -36,12 +32,15 @@ from depl.models.verifier.laws import (
     is_plain,
     is_polynomial,
     is_smooth,
-    is_truncated,
     merged,
     normals_together,
+    number_of_points,
     peak_width,
     point_nodes,
+    spread,
 )
+from depl.models.verifier.rounded_sums import rounded_tail
+from depl.models.verifier.tilted_sums import tilted_tail
 from depl.models.verifier.tolerances import EXACT_ATOM_TOLERANCE, RELATIVE_ROUNDING
 
 _MOST_PRODUCTS = 3_000_000
@@ -49,23 +48,17 @@ _MOST_PRODUCTS = 3_000_000
 probability is a bracket."""
 
 _MOST_CONDITIONED = 20_000
-"""Values of a discrete part, each of which costs an evaluation of the continuous one: set by hand. With more
-of them the grid answers, with a wider bracket."""
+"""Sums of atoms, at each of which a distribution function is asked for: set by hand. With more of them sums
+are rounded, with a wider bracket."""
 
-_TRANSFORM_ROUNDING = 1e-13
-"""What transforms and sums over up to 2**22 cells may put a probability off, on which soundness rests. It is
-set by hand: 2**22 roundings of independent signs come to about 1e-13 of the probability; the worst case,
-2**22 units of 2**-53 or 5e-10 of it, is not covered."""
+_MOST_POINTS = 4_000_000
+"""The same, atoms and points of laws with densities: set by hand, a second."""
+
+_NEAR, _WIDE = (6.0, 30.0, 60.0), (100.0, 1000.0, 10_000.0)
+"""How far cores reach, in spreads, for tilted sums and for points: set by hand. What is outside is bounded,
+so any value is sound; wide cores keep tilts from being steep, and take many points."""
 
 _SUBTRACTION = 2.0**-51  # relative error allowed to a sum of two numbers, each rounded
-_WINDOW_TAIL = 1e-13
-"""Probability above the window of one increment. It is added to the upper bound and not in the lower one, so
-any value is sound; a smaller one lengthens the grid."""
-
-_SMALLEST_GRID, _LARGEST_GRID, _LAST_GRID = 2**18, 2**20, 2**22
-_GRID_WORK = 2**24
-"""Cells times increments for which there is time at first: set by hand. It is held between the smallest and
-the largest grid, and more are taken where the bracket contains the budget."""
 
 _KEPT = 256
 """Probabilities that are remembered: set by hand. A plan that was solved for is often verified again with all
@@ -107,29 +100,69 @@ def tail_probability(
     """
     parts, mean = normals_together(merged(increments))
     gap -= mean
-    discrete = [item for item in parts if is_discrete(item.law)]
+    limit, found = float(gap), None
     continuous = [item for item in parts if not is_discrete(item.law)]
+    smooth = any(is_smooth(item.law) for item in continuous)
     if not continuous:
-        exact = _exact_tail(discrete, gap + EXACT_ATOM_TOLERANCE)
-        return exact or _inexact_tail(discrete, float(gap + EXACT_ATOM_TOLERANCE), budget)
-    limit = float(gap)
-    atoms = _enumerated(discrete)
-    if atoms is not None and len(continuous) == 1 and continuous[0].count == 1:
-        high, low = (float(atoms.weights @ exceedance(continuous[0], end)) for end in atoms.left(limit))
-        return Bracket(low * (1.0 - RELATIVE_ROUNDING), min(1.0, high * (1.0 + RELATIVE_ROUNDING)))
-    jumping = [item for item in continuous if is_polynomial(item.law)]
-    others = [item for item in parts if not is_polynomial(item.law)]
-    if jumping:
-        return _tail_with_jumps(others, jumping, limit, budget)
-    if any(map(is_plain, continuous)):
-        return _grid_tail(parts, None, limit, budget)
-    if any(is_smooth(item.law) for item in continuous):
-        found = tail_of_tiltable(parts, limit)
-        if found is not None:
+        limit = float(gap + EXACT_ATOM_TOLERANCE)
+        found = _exact_tail(parts, gap + EXACT_ATOM_TOLERANCE)
+    elif sum(item.count for item in continuous) == 1 or not (smooth or any(map(is_plain, continuous))):
+        found = _conditioned_tail(parts, limit)
+    if found is None and smooth and not any(map(is_plain, continuous)):
+        found = with_cores(tilted_tail, parts, limit, _NEAR)
+    return found or rounded_tail(parts, limit, budget)
+
+
+class _Points(NamedTuple):
+    """Values of a sum with their weights; no value is off by more than ``error``."""
+
+    values: FloatArray
+    weights: FloatArray
+    error: float
+
+
+def _conditioned_tail(increments: Sequence[Increment], gap: float) -> Bracket | None:
+    """One law's own distribution function, averaged over points of all others; None if they are too many.
+
+    It is the widest of the heaviest, so that it changes slowly from point to point.
+    """
+    atoms = _enumerated([item for item in increments if is_discrete(item.law)])
+    continuous = [item for item in increments if not is_discrete(item.law)]
+    last = max(continuous, key=lambda item: (is_polynomial(item.law), abs(item.factor) * spread(item.law)))
+    rest = [Increment(item.coefficient, item.law, item.count - (item is last)) for item in continuous]
+
+    def tail(parts: Sequence[Increment], limit: float) -> Bracket | None:
+        found = None if atoms is None else _averaged(atoms, parts, last, limit, 1.0)
+        if found is None or atoms is None or not parts:
             return found
-    if atoms is not None and all(is_truncated(item.law) for item in continuous):
-        return _tail_of_truncated(continuous, atoms, limit)
-    return _grid_tail(parts, None, limit, budget)
+        coarse = _averaged(atoms, parts, last, limit, 1.5)
+        error = math.inf if coarse is None else 2.0 * abs(float(found.upper) - float(coarse.upper))
+        return Bracket(max(0.0, float(found.lower) - error), min(1.0, float(found.upper) + error))
+
+    return with_cores(tail, [item for item in rest if item.count], gap, _WIDE, last)
+
+
+def _averaged(
+    atoms: _Points, parts: Sequence[Increment], last: Increment, gap: float, coarseness: float
+) -> Bracket | None:
+    """P(atoms + parts + last > gap), parts truncated: by points at most a width of ``last`` apart."""
+    values, weights, error = atoms
+    single = len(values) == 1 and sum(item.count for item in parts) == 1
+    for item in parts:
+        longest = coarseness * abs(last.factor) * peak_width(last.law) / abs(item.factor)
+        marks = [(gap - float(values[0]) - end) / item.factor for end in ends(last)] if single else []
+        if number_of_points(item.law, longest) > _MOST_POINTS:
+            return None
+        nodes, shares = point_nodes(item.law, longest, marks)
+        for _ in range(item.count):
+            if len(values) * len(nodes) > _MOST_POINTS:
+                return None
+            error += _SUBTRACTION * (float(np.abs(values).max()) + abs(item.factor) * np.abs(nodes).max())
+            values = np.add.outer(values, item.factor * nodes).ravel()
+            weights = np.multiply.outer(weights, shares).ravel()
+    slack = error + _SUBTRACTION * (abs(gap) + np.abs(values))
+    high, low = (float(weights @ exceedance(last, gap - values + sign * slack)) for sign in (-1.0, 1.0))
+    return Bracket(low * (1.0 - RELATIVE_ROUNDING), min(1.0, high * (1.0 + RELATIVE_ROUNDING)))
 
 
 class _Atoms(NamedTuple):
@@ -159,16 +192,6 @@ def _exact_tail(increments: Sequence[Increment], gap: Fraction) -> Bracket | Non
     return Bracket(probability, probability)
 
 
-def _inexact_tail(increments: Sequence[Increment], gap: float, budget: Fraction | None) -> Bracket:
-    """Atoms that are too many for exact sums: more of them at a time if fewer leave ``budget`` open."""
-    if sum(item.count for item in increments) > MOST_COPIES:
-        return _grid_tail(increments, None, gap, budget)
-    found = tail_of_atoms(increments, gap, _SMALLEST_GRID // 4)
-    if budget is not None and found.lower <= budget < found.upper:
-        return tail_of_atoms(increments, gap, _SMALLEST_GRID)
-    return found
-
-
 def _log_sums(increments: Sequence[Increment]) -> float:
     """Logarithm of the number of sums, if only copies of one increment ever give the same."""
     sizes = [(item.count, len(integer_atoms(item.law))) for item in increments]
@@ -188,19 +211,6 @@ def _two_halves(increments: Sequence[Increment], scale: "_Scale") -> tuple[_Atom
                 return None
             halves[smaller] = _convolved(halves[smaller], atoms)
     return halves[0], halves[1]
-
-
-class _Points(NamedTuple):
-    """Values of a sum with their weights; no value is off by more than ``error``."""
-
-    values: FloatArray
-    weights: FloatArray
-    error: float
-
-    def left(self, gap: float) -> tuple[FloatArray, FloatArray]:
-        """Least and greatest of what remains of ``gap`` beside every value, whatever was rounded."""
-        slack = self.error + _SUBTRACTION * (abs(gap) + np.abs(self.values))
-        return gap - self.values - slack, gap - self.values + slack
 
 
 def _enumerated(increments: Sequence[Increment]) -> _Points | None:
@@ -280,178 +290,3 @@ def _collected(keys: NDArray[Any], weights: NDArray[Any], total: int) -> _Atoms:
     ordered = keys[order]
     first = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
     return _Atoms(ordered[first], np.add.reduceat(weights[order], first), total)
-
-
-def _tail_with_jumps(
-    others: Sequence[Increment], jumping: Sequence[Increment], gap: float, budget: Fraction | None
-) -> Bracket:
-    jumps, width = polynomial_exceedance(tuple(jumping))
-    if any(map(is_plain, others)):
-        return _grid_tail(others, jumps, gap, budget)
-    if any(is_smooth(item.law) for item in others):
-        found = tail_with_polynomial(others, jumps, width, gap)
-        if found is not None:
-            return found
-    points = _few_points(others, width)
-    if points is None:
-        return _grid_tail(others, jumps, gap, budget)
-    near, far = points.left(gap)
-    lower, upper = float(points.weights @ jumps(far)[0]), float(points.weights @ jumps(near)[1])
-    return Bracket(lower * (1 - RELATIVE_ROUNDING), min(1.0, upper * (1 + RELATIVE_ROUNDING)))
-
-
-def _few_points(increments: Sequence[Increment], width: float) -> _Points | None:
-    """Points and weights for functions that change on the length ``width``."""
-    if any(is_smooth(item.law) for item in increments):
-        return None
-    points = _enumerated([item for item in increments if is_discrete(item.law)])
-    for item in increments:
-        for _ in range(0 if is_discrete(item.law) else item.count):
-            nodes, weights = point_nodes(item.law, width / abs(item.factor))
-            if points is None or len(points.values) * len(nodes) > 100 * _MOST_CONDITIONED:
-                return None
-            values = np.add.outer(points.values, item.factor * nodes).ravel()
-            rounding = _SUBTRACTION * float(np.abs(values).max() + np.abs(points.values).max())
-            weights = np.multiply.outer(points.weights, weights).ravel()
-            points = _Points(values, weights, points.error + rounding)
-    return points
-
-
-def _tail_of_truncated(increments: Sequence[Increment], atoms: _Points, gap: float) -> Bracket:
-    """Truncated laws besides atoms: the grid's centred estimate, trusted as far as halving its step tells."""
-    near, far = atoms.left(gap)
-    fine = _Grid(increments, -math.inf, _LARGEST_GRID)
-    coarse = _Grid(increments, -math.inf, _LARGEST_GRID // 2)
-    lower, upper = float(atoms.weights @ fine.lower(far)), float(atoms.weights @ fine.upper(near))
-    if coarse.step > 0.1 * min(abs(item.factor) * peak_width(item.law) for item in increments):
-        return Bracket(lower, upper)  # the peaks are not resolved, so halving the step tells nothing
-    low, value, high = (float(atoms.weights @ fine.centred(end)) for end in (far, gap - atoms.values, near))
-    halved = float(atoms.weights @ coarse.centred(gap - atoms.values))
-    error = 2.0 * abs(value - halved) + _TRANSFORM_ROUNDING
-    return Bracket(max(lower, low - error), min(upper, high + error))
-
-
-def _grid_tail(
-    increments: Sequence[Increment], jumps: Exceedance | None, gap: float, budget: Fraction | None
-) -> Bracket:
-    """Refine the grid while it cannot tell on which side of ``budget`` the probability lies."""
-    cells = 2 ** math.floor(math.log2(_GRID_WORK / max(1, len(increments))))
-    cells = min(_LARGEST_GRID, max(_SMALLEST_GRID, cells))
-    while True:
-        found = _grid_bracket(increments, jumps, gap, cells)
-        decided = budget is None or found.lower > budget or found.upper <= budget
-        if decided or cells >= _LAST_GRID:
-            return found
-        cells *= 4
-
-
-def _grid_bracket(
-    increments: Sequence[Increment], jumps: Exceedance | None, gap: float, cells: int
-) -> Bracket:
-    if jumps is not None:
-        return _Grid(increments, -math.inf, cells).averaged(jumps, gap)
-    highs = [_quantile(item, _WINDOW_TAIL, upper=True) for item in increments]
-    if gap >= math.fsum(item.count * high for item, high in zip(increments, highs, strict=True)):
-        return Bracket(0.0, _WINDOW_TAIL * sum(item.count for item in increments))
-    grid, limits = _Grid(increments, gap, cells), np.array([gap])
-    return Bracket(float(grid.lower(limits)[0]), float(grid.upper(limits)[0]))
-
-
-class _Grid:
-    """A sum of increments, each rounded up (and down) to a multiple of a common step.
-
-    Where an increment with a density has no lower end, what lies so low that the sum cannot exceed
-    ``gap`` is put at the lowest cell. ``upper`` and ``lower`` are bounds, up to rounding.
-    """
-
-    def __init__(self, increments: Sequence[Increment], gap: float, cells: int) -> None:
-        windows = _windows(increments, gap)
-        number = sum(item.count for item in increments)
-        span = math.fsum(
-            item.count * (high - low) for item, (low, high) in zip(increments, windows, strict=True)
-        )
-        self.step = max(span, 1e-300) / (cells - 3 * number - 8)
-        self._start = math.fsum(item.count * low for item, (low, _) in zip(increments, windows, strict=True))
-        self._number = number
-        up, down, within = np.ones(cells // 2 + 1, complex), np.ones(cells // 2 + 1, complex), 1.0
-        ramp = np.arange(cells // 2 + 1) * (-2j * math.pi / cells)
-        second = np.exp(ramp)
-        for item, (low, high) in zip(increments, windows, strict=True):
-            masses, below, above = _cell_masses(item, low, high, self.step)
-            transform = np.fft.rfft(masses, cells)
-            up *= (transform + below * second) ** item.count
-            last = above * np.exp(ramp * (len(masses) - 1)) if above else 0.0
-            down *= (transform + last) ** item.count
-            within *= (1.0 - above) ** item.count
-        self._above = 1.0 - within
-        self._up = np.asarray(np.fft.irfft(up, cells), dtype=float)
-        self._down = np.asarray(np.fft.irfft(down, cells), dtype=float)
-        self._tail_up, self._tail_down = _tails(self._up), _tails(self._down)
-
-    def upper(self, limits: FloatArray) -> FloatArray:
-        """Upper bound of P(sum > limit), elementwise."""
-        first = np.floor((limits - self._start) / self.step - 1e-6) + 1
-        found = self._tail_up[np.clip(first, 0, len(self._up)).astype(int)]
-        return np.asarray(np.clip(found + self._above + _TRANSFORM_ROUNDING, 0.0, 1.0), dtype=float)
-
-    def lower(self, limits: FloatArray) -> FloatArray:
-        """Lower bound of P(sum > limit), elementwise."""
-        first = np.floor((limits - self._start) / self.step + 1e-6) + 1 + self._number
-        found = self._tail_down[np.clip(first, 0, len(self._down)).astype(int)]
-        return np.asarray(np.clip(found - _TRANSFORM_ROUNDING, 0.0, 1.0), dtype=float)
-
-    def centred(self, limits: FloatArray) -> FloatArray:
-        """P(sum > limit) with the mean rounding removed: no bound, but of second order in the step."""
-        cells = (limits - self._start) / self.step + self._number / 2.0 + 0.5
-        found = np.interp(cells, np.arange(len(self._tail_up)), self._tail_up)
-        return np.asarray(np.clip(found, 0.0, 1.0), dtype=float)
-
-    def averaged(self, jumps: Exceedance, gap: float) -> Bracket:
-        """Bracket P(sum + jumps > gap)."""
-        cells = np.arange(len(self._up), dtype=float)
-        up = self._start + self.step * (cells + 1e-6)
-        down = self._start + self.step * (cells - self._number - 1e-6)
-        upper = float(self._up @ jumps(gap - up)[1]) + self._above + _TRANSFORM_ROUNDING
-        lower = float(self._down @ jumps(gap - down)[0]) - _TRANSFORM_ROUNDING
-        return Bracket(max(0.0, lower), min(1.0, upper))
-
-
-def _windows(increments: Sequence[Increment], gap: float) -> list[tuple[float, float]]:
-    """The interval that the grid covers for one copy of each increment."""
-    highs = [_quantile(item, _WINDOW_TAIL, upper=True) for item in increments]
-    highest = math.fsum(item.count * high for item, high in zip(increments, highs, strict=True))
-    windows = []
-    for item, high in zip(increments, highs, strict=True):
-        cut = gap - (highest - high)
-        low = _quantile(item, 1e-7 if cut == -math.inf else _WINDOW_TAIL, upper=False)
-        windows.append((min(max(low, cut - 1e-3 * abs(high - cut)), high), high))
-    return windows
-
-
-def _quantile(item: Increment, tail: float, upper: bool) -> float:
-    """An end of ``coefficient * X``, or where the tail beyond has the given probability."""
-    end = ends(item)[1 if upper else 0]
-    if math.isfinite(end):
-        return end
-    base = distribution(item.law)
-    return item.factor * float(base.isf(tail) if upper == (item.factor > 0) else base.ppf(tail))
-
-
-def _cell_masses(item: Increment, low: float, high: float, step: float) -> tuple[FloatArray, float, float]:
-    """Mass of the cells ((k - 1) step, k step] above ``low``, k = 0, 1, ..., and below and above them."""
-    cells = max(1, math.ceil((high - low) / step - 1e-9))
-    if is_discrete(item.law):
-        values, weights = point_nodes(item.law, math.inf)
-        numbers = (item.factor * values - low) / step - 1e-7
-        inside = numbers > -1e-6
-        chosen = np.clip(np.ceil(numbers[inside]), 1, cells).astype(int)
-        masses = np.asarray(np.bincount(chosen, weights[inside], cells + 1), dtype=float)
-        return masses, float(weights[~inside].sum()), 0.0
-    tails = exceedance(item, low + step * np.arange(cells + 1.0))
-    masses = np.concatenate([[0.0], tails[:-1] - tails[1:]])
-    return masses, float(1.0 - tails[0]), float(tails[-1])
-
-
-def _tails(masses: FloatArray) -> FloatArray:
-    """Sums of ``masses`` from each index on, one entry longer."""
-    return np.append(np.cumsum(masses[::-1])[::-1], 0.0)

@@ -1,9 +1,9 @@
 """The laws of the loss increments as the verifier sees them: scipy's densities and tails, nothing of ours.
 
 Of `depl.models.problem.laws` only the recorded parameters are read, and of a law that was registered by
-`depl.register_law` the distribution of scipy that it names; every number comes from `scipy.stats` or from
-sums over the recorded values. The solvers' own methods of the laws, their transforms and quadratures are
-not used, so that an error there cannot hide itself here.
+`depl.register_law` the distribution of scipy that it names; every number comes from scipy or from sums over
+the recorded values. The solvers' own methods of the laws, their transforms and quadratures are not used, so
+that an error there cannot hide itself here.
 """
 
 import functools
@@ -15,7 +15,6 @@ from fractions import Fraction
 from typing import Any, TypeAlias
 
 import numpy as np
-import scipy
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
@@ -28,6 +27,7 @@ from depl.models.problem.laws import (
     StudentT,
     is_registered,
 )
+from depl.models.verifier.densities import inverse_gamma, lognormal, normal, student
 
 FloatArray: TypeAlias = NDArray[np.float64]
 RandomLaw: TypeAlias = Law
@@ -106,17 +106,14 @@ def _starts_at_zero(law: RandomLaw) -> bool:
     return not isinstance(law, _WITH_FORMULAS) and _support(law)[0] == 0.0
 
 
-@functools.lru_cache(maxsize=1024)
 def density_doubt(law: RandomLaw) -> float:
-    """Relative error of scipy's density that comes with the parameters: its terms cancel at large shapes."""
-    if not isinstance(law, InverseGamma):
-        return 0.0
-    return 4.0 * 2.0**-53 * abs(math.lgamma(float(distribution(law).args[0])))
+    """Relative error of the density that comes with the parameters: its terms cancel at large shapes."""
+    return float(distribution(law).doubt) if isinstance(law, InverseGamma) else 0.0
 
 
 @functools.lru_cache(maxsize=8192)  # a few KiB each, a millisecond to make; long plans have thousands of laws
 def distribution(law: RandomLaw) -> Any:
-    """scipy's frozen distribution; of a truncated Student-t, the one before truncation."""
+    """Its functions, named as scipy.stats names them; of a truncated Student-t, those before truncation."""
     for kind, made in _DISTRIBUTIONS.items():
         if isinstance(law, kind):
             return made(law)
@@ -127,8 +124,14 @@ def distribution(law: RandomLaw) -> Any:
 
 def exceedance(increment: Increment, threshold: FloatArray) -> FloatArray:
     """P(coefficient * X > threshold) of one copy, elementwise, for a law with a density."""
-    points = threshold / increment.factor
-    return _above(increment.law, points) if increment.factor > 0 else _below(increment.law, points)
+    law, points = increment.law, threshold / increment.factor
+    base, above = distribution(law), increment.factor > 0
+    if not isinstance(law, StudentT) or law.lower is None or law.upper is None:
+        return np.asarray(base.sf(points) if above else base.cdf(points), dtype=float)
+    inside = np.clip(points, law.lower, law.upper)
+    far = np.float64(law.upper if above else law.lower)
+    part = _between(law, np.minimum(inside, far), np.maximum(inside, far))
+    return part / _between(law, np.float64(law.lower), np.float64(law.upper))
 
 
 def ends(increment: Increment) -> tuple[float, float]:
@@ -155,8 +158,8 @@ def expectation(law: RandomLaw) -> float:
         weights = [weight for _, weight in integer_atoms(law)]
         return float(sum(value * weight for value, weight in integer_atoms(law)) / sum(weights))
     if is_truncated(law):
-        points, weights_there = panel_nodes(law, math.inf)
-        return float(points @ weights_there)
+        points, nodes = point_nodes(law, math.inf)
+        return float(points @ nodes)
     return float(distribution(law).mean())
 
 
@@ -188,11 +191,20 @@ def variance_of(law: RandomLaw) -> float:
     return float(distribution(law).var())
 
 
-def absolute_deviation(law: RandomLaw) -> float:
-    """A bound of E |X - E X|: twice the mean of a positive law, else the standard deviation."""
-    if isinstance(law, InverseGamma | Lognormal) or _starts_at_zero(law):
-        return 2.0 * expectation(law)
-    return math.sqrt(variance_of(law))
+def middle(law: RandomLaw) -> float:
+    """About where the law is: its median, the location of a Student-t or the mean of atoms."""
+    if isinstance(law, StudentT):
+        return law.location
+    return expectation(law) if is_discrete(law) else float(distribution(law).ppf(np.float64(0.5)))
+
+
+@functools.lru_cache(maxsize=1024)
+def spread(law: RandomLaw) -> float:
+    """About how wide the law is: between its quartiles, or its standard deviation."""
+    if is_discrete(law) or is_truncated(law):
+        return math.sqrt(variance_of(law))
+    low, high = distribution(law).ppf(np.array([0.25, 0.75]))
+    return float(high - low)
 
 
 def peak_width(law: RandomLaw) -> float:
@@ -215,40 +227,39 @@ def integer_atoms(law: RandomLaw) -> list[tuple[Fraction, int]]:
     return [(decimal(value), int(weight * common)) for value, weight in zip(law.values, written, strict=True)]
 
 
-def point_nodes(law: RandomLaw, longest_panel: float) -> tuple[FloatArray, FloatArray]:
-    """Points and weights (shapes (n,)) that integrate smooth functions under a discrete or truncated law."""
+def point_nodes(
+    law: RandomLaw, longest_panel: float, marks: Sequence[float] = ()
+) -> tuple[FloatArray, FloatArray]:
+    """Points and weights (shapes (n,)) that integrate smooth functions under a discrete or truncated law.
+
+    Under a truncated Student-t these are Gauss points of panels that double in width away from the centre,
+    where the density is a smooth function of the distance, and are at most ``longest_panel`` wide so that
+    oscillating integrands are resolved; panels end at ``marks``, too, where an integrand may have a kink.
+    """
     if isinstance(law, Empirical):
         weights = np.ones(len(law.values)) if law.weights is None else np.array(law.weights)
         return np.array(law.values), weights / weights.sum()
-    return panel_nodes(law, longest_panel)
-
-
-def panel_nodes(law: RandomLaw, longest_panel: float) -> tuple[FloatArray, FloatArray]:
-    """Gauss points and probability weights (shapes (n,)) under a truncated Student-t.
-
-    The panels double in width away from the centre, where the density is a smooth function of the
-    distance, and are at most ``longest_panel`` wide so that oscillating integrands are resolved.
-    """
     if not isinstance(law, StudentT) or law.lower is None or law.upper is None:
-        raise TypeError("only a truncated Student-t is integrated in panels")
+        raise TypeError("only atoms and a truncated Student-t are given by points")
     reach = max(abs(law.lower - law.location), abs(law.upper - law.location))
     unit = min(0.5 * peak_width(law), law.scale)
-    doublings = max(0, math.ceil(math.log2(reach / unit)))
-    outward = np.concatenate([[0.0], unit * 2.0 ** np.arange(doublings)])
-    marks = law.location + np.concatenate([-outward[:0:-1], outward])
-    inner = marks[(marks > law.lower) & (marks < law.upper)]
-    edges = _subdivided(np.concatenate([[law.lower], inner, [law.upper]]), longest_panel)
-    points, lengths = gauss_panels(edges, _NODES_PER_PANEL)
-    weights = lengths * distribution(law).pdf(points)
+    outward = unit * 2.0 ** np.arange(max(0, math.ceil(math.log2(reach / unit))))
+    inside = np.concatenate([law.location - outward, [law.location], law.location + outward, marks])
+    inside = np.unique(inside[(inside > law.lower) & (inside < law.upper)])
+    edges = _subdivided(np.concatenate([[law.lower], inside, [law.upper]]), longest_panel)
+    nodes, lengths = np.polynomial.legendre.leggauss(_NODES_PER_PANEL)
+    half = 0.5 * np.diff(edges)[:, None]
+    points = (edges[:-1, None] + half * (nodes + 1.0)).ravel()
+    weights = (half * lengths).ravel() * distribution(law).pdf(points)
     return points, weights / weights.sum()
 
 
-def gauss_panels(edges: FloatArray, order: int) -> tuple[FloatArray, FloatArray]:
-    """Points and weights, shapes (order * panels,), of the Gauss rule on every panel between ``edges``."""
-    nodes, weights = np.polynomial.legendre.leggauss(order)
-    half = 0.5 * np.diff(edges)[:, None]
-    points = edges[:-1, None] + half * (nodes + 1.0)
-    return points.ravel(), (half * weights).ravel()
+def number_of_points(law: RandomLaw, longest_panel: float) -> float:
+    """At least about as many as `point_nodes` finds, marks apart."""
+    if isinstance(law, Empirical):
+        return len(law.values)
+    low, high = _support(law)
+    return _NODES_PER_PANEL * (high - low) / longest_panel
 
 
 def merged(increments: Iterable[Increment]) -> tuple[Increment, ...]:
@@ -278,25 +289,6 @@ def normals_together(increments: Sequence[Increment]) -> tuple[tuple[Increment, 
     return (*others, Increment(Fraction(1), Normal(mean=0.0, variance=float(variance)))), mean
 
 
-def _above(law: RandomLaw, points: FloatArray) -> FloatArray:
-    if isinstance(law, InverseGamma):
-        return _above_inverse_gamma(law, points)
-    if not isinstance(law, StudentT) or law.lower is None or law.upper is None:
-        return np.asarray(distribution(law).sf(points), dtype=float)
-    return _between(law, np.clip(points, law.lower, law.upper), np.float64(law.upper)) / _between(
-        law, np.float64(law.lower), np.float64(law.upper)
-    )
-
-
-def _below(law: RandomLaw, points: FloatArray) -> FloatArray:
-    if not isinstance(law, StudentT) or law.lower is None or law.upper is None:
-        base = distribution(law)
-        return np.asarray(base.cdf(points), dtype=float)
-    return _between(law, np.float64(law.lower), np.clip(points, law.lower, law.upper)) / _between(
-        law, np.float64(law.lower), np.float64(law.upper)
-    )
-
-
 def _between(law: StudentT, low: FloatArray | np.float64, high: FloatArray | np.float64) -> FloatArray:
     """Mass of the untruncated law in [low, high], from the tails on the far side of the centre."""
     base = distribution(law)
@@ -319,57 +311,31 @@ def _given(value: float | None) -> float:
     return value
 
 
-_LARGE_SHAPE = 2e5
-"""From here on scipy 1.17 leaves out terms of the upper tail: 1e-5 of it at 1e6, a third at 1e8."""
-
-
-def _above_inverse_gamma(law: InverseGamma, points: FloatArray) -> FloatArray:
-    """Where scipy cannot be trusted, by a quadrature of the density of 1 / X below a = scale / point.
-
-    With t = a exp(-s) the integral of t**(shape - 1) exp(-t) is a**shape exp(-a) times that of
-    exp(-(shape - a) s - a (exp(-s) - 1 + s)), which falls as exp(-u) at s = u / (shape - a); the factor in
-    front of it divided by Gamma(shape) is Stirling's.
-    """
-    base = distribution(law)
-    shape, scale = float(base.args[0]), float(base.kwds["scale"])
-    found = np.asarray(base.sf(points), dtype=float)
-    far = points > scale / (shape - 4.0 * math.sqrt(shape)) if shape > 16.0 else np.zeros_like(points, bool)
-    if shape < _LARGE_SHAPE or not far.any():
-        return found
-    a = np.where(far, scale / np.where(far, points, 1.0), 0.5 * shape)
-    nodes, weights = np.polynomial.legendre.leggauss(64)
-    u, gap, lack = 20.0 * (nodes + 1.0), shape - a, (a - shape) / shape
-    s = u / gap[..., None]
-    inner = np.exp(-u - a[..., None] * (np.expm1(-s) + s)) @ (20.0 * weights) / gap
-    log_front = shape * (np.log1p(lack) - lack) - 0.5 * math.log(2.0 * math.pi / shape) - 1.0 / (12.0 * shape)
-    return np.asarray(np.where(far, np.exp(log_front) * inner, found), dtype=float)
-
-
 def _inverse_gamma(law: InverseGamma) -> Any:
     if law.shape is not None:
-        return scipy.stats.invgamma(law.shape, scale=law.scale)
+        return inverse_gamma(law.shape, _given(law.scale))
     mean, variance = _given(law.mean), _given(law.variance)
     # mean = b / (a - 1) and variance = mean^2 / (a - 2)
     shape = 2.0 + mean * mean / variance
-    return scipy.stats.invgamma(shape, scale=mean * (shape - 1.0))
+    return inverse_gamma(shape, mean * (shape - 1.0))
 
 
 def _lognormal(law: Lognormal) -> Any:
     if law.log_mean is not None:
-        return scipy.stats.lognorm(math.sqrt(_given(law.log_variance)), scale=math.exp(law.log_mean))
+        return lognormal(law.log_mean, _given(law.log_variance))
     mean, variance = _given(law.mean), _given(law.variance)
     # E exp(2 Y) / (E exp(Y))^2 = exp(sigma^2), and the median is mean exp(-sigma^2 / 2)
     spread = math.log1p(variance / (mean * mean))
-    return scipy.stats.lognorm(math.sqrt(spread), scale=mean * math.exp(-0.5 * spread))
+    return lognormal(math.log(mean) - 0.5 * spread, spread)
 
 
 _DISTRIBUTIONS: dict[type[Law], Callable[[Any], Any]] = {
     InverseGamma: _inverse_gamma,
     Lognormal: _lognormal,
-    Normal: lambda law: scipy.stats.norm(law.mean, math.sqrt(law.variance)),
-    StudentT: lambda law: scipy.stats.t(law.degrees_of_freedom, law.location, law.scale),
+    Normal: lambda law: normal(law.mean, math.sqrt(law.variance)),
+    StudentT: lambda law: student(law.degrees_of_freedom, law.location, law.scale),
 }
-"""scipy's distribution of every shipped law that has a density, from the recorded fields alone."""
+"""The distribution of every shipped law that has a density, from the recorded fields alone."""
 
 _WITH_FORMULAS = (Empirical, InverseGamma, Lognormal, Normal, StudentT)
 """Laws of which more is known here; of all others, the distribution function and the support alone."""

@@ -13,11 +13,11 @@ from scipy import integrate, special, stats
 from depl.models.problem.epochs import FinalLoss, Term
 from depl.models.problem.laws import Empirical, InverseGamma, Lognormal, Normal, StudentT
 from depl.models.risk.certify import certified_violation
-from depl.models.verifier import convolution, tilted
 from depl.models.verifier import distribution as verifier_distribution
-from depl.models.verifier.convolution import TiltableSum, tail_of_tiltable
+from depl.models.verifier import tilted_sums
 from depl.models.verifier.distribution import tail_probability
 from depl.models.verifier.laws import Bracket, Increment, decimal
+from depl.models.verifier.tilted_sums import tilted_tail
 
 UNIT = Normal(mean=1, variance=0.04)
 STEADY = InverseGamma(shape=30, scale=29)
@@ -61,17 +61,17 @@ def test_a_sum_of_normal_increments_is_normal(quantile):
 
 
 @pytest.mark.parametrize("jumps", [[], [increment(1, student(3, 0.1, 0.05), 2)]], ids=["tilted", "with t"])
-def test_the_thresholds_of_one_plan_are_answered_from_one_pair_of_transforms(jumps, monkeypatch):
+def test_the_thresholds_of_one_plan_are_answered_from_the_same_transforms(jumps, monkeypatch):
     """l_max, and both ends of its claimed quantile: alike as from transforms of their own, and as narrow."""
     increments = [*decreasing(STEADY, 4), *jumps]
     gaps = (-1.7, -1.7 + 1e-9, -1.7 - 1e-9)
     asked = []
-    transform_of = convolution.transform_of
-    monkeypatch.setattr(convolution, "transform_of", lambda *given: asked.append(1) or transform_of(*given))
-    convolution.summed.cache_clear()
+    spectrum = tilted_sums._Sum.spectrum
+    monkeypatch.setattr(tilted_sums._Sum, "spectrum", lambda *given: asked.append(1) or spectrum(*given))
+    tilted_sums._summed.cache_clear()
     found = [tail(increments, gap) for gap in gaps]
     together = len(asked)
-    convolution.summed.cache_clear()
+    tilted_sums._summed.cache_clear()
     own = tail(increments, gaps[1])
     assert len(asked) == 2 * together
     assert found[1].lower <= own.upper
@@ -86,24 +86,64 @@ def test_kept_transforms_answer_only_what_they_answer_well():
     mean = sum(item.count * item.factor for item in increments)
     deviation = 0.2 * math.sqrt(sum(item.count * item.factor**2 for item in increments))
     for quantile in (1, 1.01, 3, -8, 9, 2, -1, 10.5, 0):
-        found = tail_of_tiltable(increments, mean + quantile * deviation)
-        assert_tight(found, stats.norm.sf(quantile), 1e-9 if quantile < 10 else 2.0)
+        found = tilted_tail(increments, mean + quantile * deviation)
+        assert_tight(found, stats.norm.sf(quantile), 2e-9 if quantile < 10 else 2.0)
 
 
-@pytest.mark.parametrize("tilt", [0.0, 0.3, 2.0])
-def test_many_increments_of_one_law_are_tilted_as_each_of_them_alone(tilt):
-    """More than are tilted at a time; a normal law has log E exp(t Y) = t mean + t^2 variance / 2."""
-    for law in (UNIT, HEAVY, STEADY):
-        increments = decreasing(law, 75)
-        together = TiltableSum(increments).cumulants(tilt)
-        alone = [TiltableSum([item]).cumulants(tilt) for item in increments]
-        for found, single in zip(together, np.transpose(alone, (1, 0, 2)), strict=True):
-            assert found == pytest.approx(single.ravel(), rel=1e-9, abs=1e-12)
+def test_moments_of_tilted_sums_are_not_taken_for_less_than_they_are():
+    """Chernoff's bound of what wraps rests on it; a normal law has t mean + t^2 variance / 2."""
+    total = tilted_sums._Sum(tuple(decreasing(UNIT, 75)))
     factors = np.array([item.factor for item in decreasing(UNIT, 75)])
-    logarithm, mean, variance = TiltableSum(decreasing(UNIT, 75)).cumulants(tilt)
-    assert logarithm == pytest.approx(tilt * factors + 0.02 * (tilt * factors) ** 2, abs=1e-9)
-    assert mean == pytest.approx(factors + 0.04 * tilt * factors**2, rel=1e-9)
-    assert variance == pytest.approx(0.04 * factors**2, rel=1e-8)
+    for tilt in np.geomspace(1e-3, 30, 40):
+        exact = float((tilt * factors + 0.02 * (tilt * factors) ** 2).sum())
+        found = float(total.log_moments(np.array([tilt]))[0])
+        assert (
+            exact - 1e-9 * abs(exact)
+            <= found
+            <= exact + 1e-6 + 1e-3 * float((tilt * factors) @ (tilt * factors))
+        )
+
+
+@pytest.mark.parametrize(
+    ("law", "share"),
+    [
+        (InverseGamma(mean=1.0, variance=0.1), 0.3),
+        pytest.param(Normal(mean=1.0, variance=0.5), 0.01, marks=pytest.mark.slow),
+        pytest.param(InverseGamma(mean=1.0, variance=0.8), 0.3, marks=pytest.mark.slow),
+        pytest.param(Lognormal(mean=1.0, variance=0.3), 0.01, marks=pytest.mark.slow),
+    ],
+    ids=str,
+)
+def test_a_long_sum_has_the_same_tail_as_with_every_factor_by_itself(law, share, monkeypatch):
+    factors = [Fraction(-round(1e6 / (10 + k) ** 0.5), 10**6) for k in range(210)]
+    increments = [Increment(factor, law, 1 + (k == 7)) for k, factor in enumerate(factors)]
+    deviation = float(sum(f * f for f in factors)) ** 0.5 * law.moments().variance ** 0.5
+    gap = float(sum(factors)) + {0.01: 2.2, 0.3: 0.5}[share] * deviation
+    asked = []
+    samples = tilted_sums._Waves._of_samples
+    monkeypatch.setattr(tilted_sums._Waves, "_of_samples", lambda *given: asked.append(1) or samples(*given))
+    quick = tilted_tail(increments, gap)
+    few = len(asked)
+    monkeypatch.setattr(tilted_sums, "_MANY", 10_000)
+    tilted_sums._summed.cache_clear()
+    slow = tilted_tail(increments, gap)
+    assert few < len(asked) - few
+    assert 0 < quick.lower < quick.upper < 1
+    assert quick.lower <= slow.upper
+    assert slow.lower <= quick.upper
+    assert float(quick.upper) == pytest.approx(float(slow.upper), rel=2e-9)
+
+
+def test_many_increments_of_both_signs_are_computed_one_by_one(monkeypatch):
+    monkeypatch.setattr(tilted_sums, "_MANY", 20)
+    increments = [increment((-1) ** k / (10 + k), Lognormal(mean=1, variance=0.01)) for k in range(20)]
+    falling = [increment(item.factor, item.law) for item in increments if item.factor < 0]
+    found = tilted_tail(increments, 0.2)
+    monkeypatch.setattr(tilted_sums, "_MANY", 1000)
+    tilted_sums._summed.cache_clear()
+    other = tilted_tail(increments, 0.2)
+    assert found == other
+    assert len(falling) == 10
 
 
 @pytest.mark.parametrize(
@@ -343,36 +383,7 @@ def test_halves_that_meet_reach_what_one_list_of_atoms_could_not():
     )  # only sums within rounding of -6 differ
 
 
-# ---- grids ----
-
-
-def test_with_too_many_copies_of_atoms_the_grid_brackets_the_exact_probability(monkeypatch):
-    values = Empirical(values=(0.31, 0.77, 1.04, 2.2), weights=(1, 2, 2, 1))
-    increments = [increment(-1 / math.sqrt(k), values) for k in range(1, 9)]
-    exact = tail(increments, -4)
-    monkeypatch.setattr(verifier_distribution, "_MOST_PRODUCTS", 100)
-    monkeypatch.setattr(verifier_distribution, "MOST_COPIES", 0)
-    found = tail(increments, -4)
-    assert exact.lower == exact.upper
-    assert found.lower <= exact.lower <= found.upper
-    assert 0 < found.upper - found.lower < 1e-3
-
-
-def test_a_grid_that_cannot_decide_is_refined_once_the_budget_is_known(monkeypatch):
-    increments = [
-        increment(-1 / math.sqrt(k), Empirical(values=(0.31, 0.77, 1.04, 2.2))) for k in range(1, 9)
-    ]
-    monkeypatch.setattr(verifier_distribution, "_MOST_PRODUCTS", 100)
-    monkeypatch.setattr(verifier_distribution, "MOST_COPIES", 0)
-    monkeypatch.setattr(verifier_distribution, "_SMALLEST_GRID", 2**8)
-    monkeypatch.setattr(verifier_distribution, "_LARGEST_GRID", 2**10)
-    monkeypatch.setattr(verifier_distribution, "_LAST_GRID", 2**16)
-    first = tail(increments, -6)
-    inside = Fraction((first.lower + first.upper) / 2)
-    refined = tail(increments, -6, inside)
-    assert first.lower <= refined.lower < refined.upper <= first.upper
-    assert not refined.lower <= inside < refined.upper
-    assert tail(increments, -6, Fraction(first.upper) + Fraction(1, 100)) == first
+# ---- narrow laws ----
 
 
 @pytest.mark.parametrize("deviation", [1e-6, 1e-3, 0.05])
@@ -391,7 +402,7 @@ def test_atoms_on_a_lattice_are_not_smoothed_by_a_narrow_law(deviation, monkeypa
     assert found.upper >= conditioned.lower
 
 
-def test_peaks_narrower_than_the_grid_widen_the_bracket_instead_of_deceiving_it():
+def test_peaks_narrower_than_cells_widen_the_bracket_instead_of_deceiving_it():
     spike = student(1.1, 0.1, 0.001, -1e5, 1e5)
     found = tail([increment(1, spike, count=2)], 0.3)
     samples = np.random.default_rng(5)
@@ -407,11 +418,11 @@ def test_peaks_narrower_than_the_grid_widen_the_bracket_instead_of_deceiving_it(
 def test_samples_of_a_narrow_law_are_summed_one_by_one_where_a_period_has_too_many_cells():
     """Folding these samples into cells of a period would take 75 GiB."""
     turns, weights, size = 0.25 + 1e-10 * np.arange(200), np.linspace(1, 2, 200), 2**13
-    found = tilted._transformed(turns, weights, size, uniform=True)
+    found = tilted_sums._transformed(turns, weights, size, uniform=True)
     for place in (0, 1, 777, size - 1):
         assert found[place] == pytest.approx(weights @ np.exp(2j * math.pi * place * turns), rel=1e-9)
     many = 0.25 + 1e-10 * np.arange(10**5)
-    assert tilted._transformed(many, np.ones(10**5), size, uniform=True) is None
+    assert tilted_sums._transformed(many, np.ones(10**5), size, uniform=True) is None
 
 
 @pytest.mark.parametrize(

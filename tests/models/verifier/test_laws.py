@@ -24,10 +24,17 @@ from depl.models.problem.laws import (
     Zero,
 )
 from depl.models.verifier import laws as verifier_laws
-from depl.models.verifier.convolution import tail_of_tiltable
 from depl.models.verifier.distribution import tail_probability
-from depl.models.verifier.laws import Bracket, Increment, ends, exceedance, normals_together
+from depl.models.verifier.laws import (
+    Bracket,
+    Increment,
+    distribution,
+    ends,
+    exceedance,
+    normals_together,
+)
 from depl.models.verifier.scenarios import quantiles
+from depl.models.verifier.tilted_sums import tilted_tail
 
 RANDOM: list[Law] = [
     Empirical(values=(-1.5, 2.0, 4.0)),
@@ -61,7 +68,7 @@ def test_a_truncated_cauchy_law_is_an_arctangent_in_either_sign(coefficient: int
 def test_losses_that_only_fall_never_exceed_where_they_began() -> None:
     """Not by a small probability either: the bracket is 0, so that it is told as such."""
     falling = [Increment(Fraction(-1), Lognormal(mean=1.0, variance=0.3), 2)]
-    assert tail_of_tiltable(falling, 0.0) == tail_probability(falling, Fraction(0)) == Bracket(0, 0)
+    assert tilted_tail(falling, 0.0) == tail_probability(falling, Fraction(0)) == Bracket(0, 0)
 
 
 @pytest.mark.parametrize("sign", [1, -1])
@@ -182,6 +189,33 @@ def test_a_shipped_law_that_starts_at_zero_may_lower_the_loss() -> None:
     assert tail_probability(falling, Fraction(0)).upper <= 1e-9
 
 
+@pytest.mark.parametrize(
+    ("law", "other"),
+    [
+        (Normal(mean=0.3, variance=0.04), stats.norm(0.3, 0.2)),
+        (Lognormal(log_mean=0.1, log_variance=0.3), stats.lognorm(0.3**0.5, scale=math.exp(0.1))),
+        (InverseGamma(shape=1.5, scale=0.5), stats.invgamma(1.5, scale=0.5)),
+        (InverseGamma(shape=30, scale=29), stats.invgamma(30, scale=29)),
+        (StudentT(degrees_of_freedom=1.5, location=0.1, scale=0.2), stats.t(1.5, 0.1, 0.2)),
+        (StudentT(degrees_of_freedom=800, location=0.1, scale=0.2), stats.t(800, 0.1, 0.2)),
+    ],
+    ids=repr,
+)
+def test_functions_of_the_laws_are_those_of_scipy_stats(law: Law, other: Any) -> None:
+    """Which the verifier does not import, as that takes longer than verifying a plan."""
+    base, shares = distribution(law), np.array([1e-17, 1e-9, 0.01, 0.5, 0.9, 1 - 1e-9])
+    points = np.concatenate([other.ppf(shares), other.isf(shares)])
+    for name in ("logpdf", "pdf", "cdf", "sf"):
+        expected = getattr(other, name)(points)
+        assert getattr(base, name)(points) == pytest.approx(expected, rel=1e-12, abs=1e-300), name
+    for name in ("ppf", "isf"):
+        assert getattr(base, name)(shares) == pytest.approx(getattr(other, name)(shares), rel=1e-13), name
+    assert (base.mean(), base.var()) == pytest.approx((other.mean(), other.var()), rel=1e-14)
+    outside = np.array([0.0, -1.0])
+    assert base.cdf(outside) == pytest.approx(other.cdf(outside), rel=1e-12)
+    assert base.sf(outside) == pytest.approx(other.sf(outside), rel=1e-12)
+
+
 def test_a_law_that_the_verifier_was_not_given_is_named() -> None:
     with pytest.raises(TypeError, match="no density of Even"):
         ends(Increment(Fraction(1), Even(lower=0.0, upper=2.0)))
@@ -193,7 +227,9 @@ def test_upper_tails_of_an_inverse_gamma_are_those_of_the_problem_in_another_way
     law = InverseGamma(shape=shape, scale=2.0)
     points = 2.0 / (shape - np.array([-3.0, 2.0, 4.1, 5.0, 9.0, 30.0]) * math.sqrt(shape))
     expected = law.survival(points)
-    assert verifier_laws._above(law, points) == pytest.approx(expected, rel=1e-15 * shape**0.5 * 30 + 1e-11)
+    assert exceedance(Increment(Fraction(1), law), points) == pytest.approx(
+        expected, rel=1e-15 * shape**0.5 * 30 + 1e-11
+    )
     assert 2.9e-7 > expected[3] > 2.6e-7
 
 

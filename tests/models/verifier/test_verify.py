@@ -19,6 +19,7 @@ from depl.models.problem.laws import Empirical, Normal, StudentT
 from depl.models.problem.plan import Bounds, Claims, ClusterData, Plan, PlannedEpoch
 from depl.models.traces.fingerprints import RunFingerprint, RunFingerprints
 from depl.models.verifier import distribution as verifier_distribution
+from depl.models.verifier import rounded_sums
 from depl.models.verifier.distribution import known_tail_probability, tail_probability
 from depl.models.verifier.laws import Increment
 from depl.models.verifier.plans import MOST_PLANS
@@ -407,11 +408,11 @@ def test_resources_that_are_all_used_although_time_is_left_are_refused(steady, s
 
 @pytest.fixture
 def undecidable(steady, monkeypatch) -> Iterator[tuple[Instance, Plan, Fraction]]:
-    """Too many atoms for exact sums, on a coarse grid, with 1 - omega inside the bracket."""
+    """Too many atoms for exact sums, coarsely rounded, with 1 - omega inside the bracket."""
     verifier_distribution.remembered.cache_clear()
     monkeypatch.setattr(verifier_distribution, "_MOST_PRODUCTS", 100)
-    for name in ("_SMALLEST_GRID", "_LARGEST_GRID", "_LAST_GRID"):
-        monkeypatch.setattr(verifier_distribution, name, 2**10)
+    for name in ("_LEAST", "_MOST"):
+        monkeypatch.setattr(rounded_sums, name, 2**8)
     noise = Empirical(values=(0.31, 0.77, 1.04, 2.2))
     model = Model(name="net", size=1, demand=2, improvement=InverseSqrtImprovement(scale=1, noise=noise))
     instance = steady.replace(models=(model,), maximum_epochs=9, maximum_time=100, maximum_loss=4)

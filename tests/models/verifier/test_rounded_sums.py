@@ -1,16 +1,19 @@
-"""Sums of many discrete increments: brackets hold the exact share, and are narrow."""
+"""Sums put together by rounding: brackets hold the exact share and closed forms, and are narrow."""
 
 import math
 from fractions import Fraction
+from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 from scipy import stats
 
-from depl.models.problem.laws import Empirical, Normal, StudentT
-from depl.models.verifier.atoms import MOST_COPIES, tail_of_atoms
+from depl.models.problem.laws import Empirical, Law, Normal, Positive, StudentT, register_law
+from depl.models.verifier import distribution as verifier_distribution
 from depl.models.verifier.distribution import tail_probability
 from depl.models.verifier.laws import Increment, decimal
+from depl.models.verifier.rounded_sums import bracketed, rounded_tail
 
 
 def draw(values, weight: float = 1.0, count: int = 1) -> Increment:
@@ -51,25 +54,23 @@ def test_the_bracket_holds_the_exact_share(kind, count):
         for gap in (*rng.choice(sums, 3), *(rng.choice(sums, 3) + 1e-4), *rng.uniform(*ends, 3)):
             share = np.count_nonzero(sums > gap + 1e-9) / len(sums)
             for most in (30, 2**10):
-                found = tail_of_atoms(increments, float(gap) + 1e-9, most)
+                found = bracketed(increments, float(gap) + 1e-9, most)
                 assert found.lower <= share <= found.upper
 
 
 def test_few_atoms_are_not_rounded_at_all():
     increments = [draw(range(10), 10.0**-place) for place in range(1, 5)]  # 0 ... 0.9999, each once
-    found = tail_of_atoms(increments, 0.12345, 10**4)
-    assert found.lower == pytest.approx(0.8765, abs=3e-12)
-    assert found.upper == pytest.approx(0.8765, abs=3e-12)
-    single = tail_of_atoms(increments[:1], 0.35, 10)
-    assert single.lower == pytest.approx(0.6, abs=3e-12)
-    assert single.upper == pytest.approx(0.6, abs=3e-12)
+    for parts, gap, share in ((increments, 0.12345, 0.8765), (increments[:1], 0.35, 0.6)):
+        found = bracketed(parts, gap, 10**4)
+        assert found.lower == pytest.approx(share, abs=3e-12)
+        assert found.upper == pytest.approx(share, abs=3e-12)
 
 
 def test_nothing_exceeds_the_greatest_sum_and_everything_what_is_below_the_least():
     increments = [draw((-1.0, 0.3, 2.0), 0.9**k) for k in range(40)]
     weights = math.fsum(0.9**k for k in range(40))
-    assert tail_of_atoms(increments, 2 * weights + 1e-6, 2**10).upper < 1e-10
-    assert tail_of_atoms(increments, -weights - 1e-6, 2**10).lower > 1 - 1e-10
+    assert bracketed(increments, 2 * weights + 1e-6, 2**10).upper < 1e-10
+    assert bracketed(increments, -weights - 1e-6, 2**10).lower > 1 - 1e-10
 
 
 @pytest.mark.parametrize("gaps", [(2.0,), pytest.param((0.0, 2.0, 4.0), marks=pytest.mark.slow)])
@@ -79,26 +80,101 @@ def test_sixty_epochs_that_forget_are_bracketed_within_a_thousandth(gaps):
     increments = [draw(rng.normal(size=80), 0.9**k) for k in range(60)]
     total = sum(item.factor * rng.choice(item.law.values, 200_000) for item in increments)
     for gap in gaps:
-        found = tail_of_atoms(increments, gap, 2**18)
+        found = bracketed(increments, gap, 2**18)
         share = (total > gap).mean()
         assert found.upper - found.lower < 1e-3
         error = 4 * math.sqrt(share / 200_000)
         assert found.lower - error <= share <= found.upper + error
-    wide, narrow = (tail_of_atoms(increments, 2.0, most) for most in (2**12, 2**16))
+    wide, narrow = (bracketed(increments, 2.0, most) for most in (2**12, 2**16))
     assert wide.lower <= narrow.lower < narrow.upper <= wide.upper
     assert narrow.upper - narrow.lower < 0.2 * (wide.upper - wide.lower)
 
 
-def test_the_probability_of_many_atoms_takes_this_way_and_of_very_many_copies_a_grid():
+def test_atoms_too_many_for_exact_sums_are_rounded_and_more_finely_where_the_budget_is_open(monkeypatch):
+    values = Empirical(values=(0.31, 0.77, 1.04, 2.2), weights=(1, 2, 2, 1))
+    increments = [Increment(decimal(-1 / math.sqrt(k)), values) for k in range(1, 9)]
+    exact = tail_probability(increments, Fraction(-4))
+    monkeypatch.setattr(verifier_distribution, "_MOST_PRODUCTS", 100)
+    found = tail_probability(increments, Fraction(-4))
+    assert exact.lower == exact.upper
+    assert found.lower <= exact.lower <= found.upper
+    assert 0 < found.upper - found.lower < 1e-3
     rng = np.random.default_rng(2)
-    few = [draw(rng.normal(size=80), 0.9**k) for k in range(8)]
-    assert tail_probability(few, Fraction(2)) == tail_of_atoms(few, 2.0 + 1e-9, 2**16)
-    inside = Fraction(tail_of_atoms(few, 2.0 + 1e-9, 2**18).upper) - Fraction(1, 10**9)
-    assert tail_probability(few, Fraction(2), inside) == tail_of_atoms(few, 2.0 + 1e-9, 2**18)
-    many = [draw(rng.normal(size=3), 1 / math.sqrt(k), 3) for k in range(1, MOST_COPIES // 3 + 2)]
-    found, other = tail_probability(many, Fraction(3)), tail_of_atoms(many, 3.0 + 1e-9, 2**14)
-    assert max(found.lower, other.lower) <= min(found.upper, other.upper)
-    assert found.upper - found.lower < 0.02
+    many = [draw(rng.normal(size=3), 1 / math.sqrt(k), 3) for k in range(1, 68)]
+    first = rounded_tail(many, 3.0)
+    inside = Fraction((first.lower + first.upper) / 2)
+    refined = rounded_tail(many, 3.0, inside)
+    assert first.upper - first.lower < 0.02
+    assert first.lower <= refined.lower < refined.upper <= first.upper
+    assert refined.upper - refined.lower < 0.1 * (first.upper - first.lower)
+    assert rounded_tail(many, 3.0, Fraction(first.upper) + Fraction(1, 100)) == first
+
+
+# ---- laws of which only the distribution function is known ----
+
+
+class FarLaw(Law, frozen=True, kw_only=True, tag="far_for_the_verifier"):
+    """P(X > x) = (1 + x / scale)^-2: a tail so far that some of it has to be left out."""
+
+    scale: Positive = 1.0
+
+    def distribution(self) -> Any:
+        """scipy's law of Lomax."""
+        return stats.lomax(2, scale=self.scale)
+
+
+class EvenLaw(Law, frozen=True, kw_only=True, tag="even_for_rounded_sums"):
+    """Uniform on an interval of length 1."""
+
+    lower: Positive
+
+    def distribution(self) -> Any:
+        """scipy's uniform law."""
+        return stats.uniform(self.lower, 1)
+
+
+@pytest.fixture
+def both_laws(own_laws: None) -> None:
+    register_law(FarLaw)
+    register_law(EvenLaw)
+
+
+@pytest.mark.usefixtures("both_laws")
+def test_two_even_laws_are_bracketed_within_three_cells_of_a_million():
+    """P(-X - Y > -10.5) for X and Y on [5, 6] is 1/8, and the density of the sum there 1/2."""
+    found = tail_probability([Increment(Fraction(-1), EvenLaw(lower=5.0), 2)], Fraction(-21, 2))
+    assert found.lower <= 1 / 8 <= found.upper
+    assert found.upper - found.lower <= 3 / 2**20 / 2
+
+
+@pytest.mark.usefixtures("both_laws")
+def test_two_far_laws_are_bracketed_within_one_per_cent_on_either_side():
+    """Nine tenths of their mass are in the first cell, of cells that span six million."""
+    gap = 10_000
+
+    def integrand(x: mpmath.mpf) -> mpmath.mpf:
+        return 2 / (1 + x) ** 3 / (1 + gap - x) ** 2
+
+    far = mpmath.mpf(1) / (1 + gap) ** 2
+    exact = float(mpmath.quad(integrand, [0, 1, 100, gap - 100, gap - 1, gap]) + far)
+    found = tail_probability([Increment(Fraction(1), FarLaw(), 2)], Fraction(gap))
+    assert 0.99 * exact <= found.lower <= exact <= found.upper <= 1.01 * exact
+
+
+@pytest.mark.usefixtures("both_laws")
+@pytest.mark.parametrize("others", ["far", "student"])
+def test_what_lies_above_the_cells_is_in_the_upper_bound(others):
+    """Of each far law the cells leave out what exceeds 3.16e6, with probability 1e-13."""
+    gap, jump = 4_472_135, StudentT(degrees_of_freedom=100, location=0.0, scale=1.0)
+    if others == "far":
+        found = bracketed([Increment(Fraction(1), FarLaw(), 10)], gap, 2**16)
+        one_term = -math.expm1(10 * math.log1p(-((1 + gap) ** -2.0)))
+        assert found.lower <= one_term * 1.01
+        assert one_term <= found.upper <= 1.2e-12
+    else:  # the student law exceeds 1e5 with a probability below 1e-300
+        found = bracketed([Increment(Fraction(1), FarLaw()), Increment(Fraction(1), jump)], gap, 2**16)
+        assert found.lower <= (1 + gap - 1e5) ** -2
+        assert (1 + gap + 1e5) ** -2 <= found.upper <= 3e-13
 
 
 # ---- atoms beside densities: the unit of the loss must not matter ----
