@@ -32,6 +32,7 @@ from depl.models.verifier.laws import (
     is_plain,
     is_polynomial,
     is_smooth,
+    is_truncated,
     merged,
     normals_together,
     number_of_points,
@@ -57,6 +58,9 @@ _MOST_POINTS = 4_000_000
 _NEAR, _WIDE = (6.0, 30.0, 60.0), (100.0, 1000.0, 10_000.0)
 """How far cores reach, in spreads, for tilted sums and for points: set by hand. What is outside is bounded,
 so any value is sound; wide cores keep tilts from being steep, and take many points."""
+
+_MOST_KINKS = 200
+"""Atoms beside two truncated laws, each of which makes kinks that points have to keep apart: set by hand."""
 
 _SUBTRACTION = 2.0**-51  # relative error allowed to a sum of two numbers, each rounded
 
@@ -132,27 +136,27 @@ def _conditioned_tail(increments: Sequence[Increment], gap: float) -> Bracket | 
     rest = [Increment(item.coefficient, item.law, item.count - (item is last)) for item in continuous]
 
     def tail(parts: Sequence[Increment], limit: float) -> Bracket | None:
-        found = None if atoms is None else _averaged(atoms, parts, last, limit, 1.0)
-        if found is None or atoms is None or not parts:
-            return found
-        coarse = _averaged(atoms, parts, last, limit, 1.5)
-        error = math.inf if coarse is None else 2.0 * abs(float(found.upper) - float(coarse.upper))
-        return Bracket(max(0.0, float(found.lower) - error), min(1.0, float(found.upper) + error))
+        return None if atoms is None else _averaged(atoms, parts, last, limit)
 
     return with_cores(tail, [item for item in rest if item.count], gap, _WIDE, last)
 
 
-def _averaged(
-    atoms: _Points, parts: Sequence[Increment], last: Increment, gap: float, coarseness: float
-) -> Bracket | None:
-    """P(atoms + parts + last > gap), parts truncated: by points at most a width of ``last`` apart."""
+def _averaged(atoms: _Points, parts: Sequence[Increment], last: Increment, gap: float) -> Bracket | None:
+    """P(atoms + parts + last > gap), parts truncated: by points at most a width of ``last`` apart.
+
+    Where ``last`` is truncated, too, panels end where its distribution function has a kink; None if there are
+    too many.
+    """
     values, weights, error = atoms
-    single = len(values) == 1 and sum(item.count for item in parts) == 1
+    kinks = [gap - value - end for value in values.tolist() for end in ends(last)] if parts else []
+    kinks = kinks if is_truncated(last.law) else []
+    if kinks and (len(values) > _MOST_KINKS or sum(item.count for item in parts) > 1):
+        return None
     for item in parts:
-        longest = coarseness * abs(last.factor) * peak_width(last.law) / abs(item.factor)
-        marks = [(gap - float(values[0]) - end) / item.factor for end in ends(last)] if single else []
+        longest = abs(last.factor) * peak_width(last.law) / abs(item.factor)
         if number_of_points(item.law, longest) > _MOST_POINTS:
             return None
+        marks = [kink / item.factor for kink in kinks]
         nodes, shares = point_nodes(item.law, longest, marks)
         for _ in range(item.count):
             if len(values) * len(nodes) > _MOST_POINTS:

@@ -27,9 +27,9 @@ from depl.models.verifier.laws import (
     point_nodes,
 )
 
-_TAILS = (1e-13, 1e-6)
+_TAILS = (1e-13, 1e-6, 1e-4)
 """Probability cut off either end of a law, a hundredth off a sum, and counted, so that any value is sound:
-smaller ones leave less in doubt, larger ones shorten steps where tails are far: then both answer together."""
+smaller ones leave less in doubt, larger ones shorten steps where tails are far: then all answer together."""
 
 _ROUNDING, _MASS_ROUNDING = 1e-12, 1e-13
 """What values may be off relative to their sizes, and a probability, on which soundness rests. Values are
@@ -74,9 +74,13 @@ def rounded_tail(increments: Sequence[Increment], gap: float, budget: Fraction |
 def bracketed(increments: Sequence[Increment], gap: float, most: int) -> Bracket:
     """Bracket P(sum of increments > gap), by sums of at most so many atoms."""
     dense = [item for item in increments if not is_discrete(item.law)]
-    widths = [[np.ptp(_window(item, tail)) for item in dense] for tail in _TAILS]
-    far = any(wide > 10.0 * narrow for wide, narrow in zip(*widths, strict=True))
-    found = [_bracket(increments, gap, most, tail) for tail in _TAILS[: 1 + far]]
+    found: list[Bracket] = []
+    last: list[float] = []
+    for tail in _TAILS:
+        widths = [float(np.ptp(_window(item, tail))) for item in dense]
+        if not found or any(10.0 * width < before for width, before in zip(widths, last, strict=True)):
+            found.append(_bracket(increments, gap, most, tail))
+            last = widths
     return Bracket(max(item.lower for item in found), min(item.upper for item in found))
 
 

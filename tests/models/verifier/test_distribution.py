@@ -607,3 +607,36 @@ def law_median(law) -> float:
 def test_a_higher_bound_is_exceeded_less_often(rows, gap):
     increments = [increment(-factor, law) for law, factor in rows]
     assert tail(increments, gap + 0.25).lower <= tail(increments, gap).upper
+
+
+# ---- what an earlier verifier got wrong ----
+
+
+def test_two_narrow_untruncated_switches_have_the_tail_of_their_convolution():
+    """By quadrature 0.0922655890097; on a grid with 0.08 widths a step it was found 4e-8 of it lower."""
+    law = student(19.42, -0.1, 0.003775)
+    found = tail([increment(-1.091, law, 2)], 0.226283)
+    assert_tight(found, 0.09226558900967768, 1e-9)
+
+
+def test_kinks_of_truncated_switches_beside_atoms_are_resolved():
+    """Equal atoms of 1/7; each adds the tail of two truncated switches, integrated piece by piece."""
+    values = (0.279, 0.332, 0.329, 0.36, 0.269, 0.371, 0.324)
+    one, other = student(8, 0.0506, 0.00725, 0, 0.152), student(3, 0.0594, 0.0145, 0, 0.178)
+    gap, first, second = -0.1441317855327325, stats.t(8, 0.0506, 0.00725), stats.t(3, 0.0594, 0.0145)
+    masses = [law.cdf(high) - law.cdf(0) for law, high in ((first, 0.152), (second, 0.178))]
+    shares = []
+    for value in values:
+
+        def above(x: float, left: float = gap + value) -> float:
+            end = min(max(left - x, 0.0), 0.178)
+            return float(first.pdf(x) * (second.cdf(0.178) - second.cdf(end)))
+
+        kinks = [gap + value, gap + value - 0.178]
+        points = sorted({0, 0.04, 0.05, 0.06, 0.08, 0.152, *(kink for kink in kinks if 0 < kink < 0.152)})
+        pieces = itertools.pairwise(points)
+        shares.append(
+            math.fsum(integrate.quad(above, *piece, epsabs=1e-15, limit=200)[0] for piece in pieces)
+        )
+    parts = [increment(-1, Empirical(values=values)), increment(1, one), increment(1, other)]
+    assert_tight(tail(parts, gap), math.fsum(shares) / 7 / math.prod(masses), 3e-10)
