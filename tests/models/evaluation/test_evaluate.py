@@ -11,7 +11,6 @@ from scipy import stats
 
 from depl.models.evaluation import loss_law as module
 from depl.models.evaluation.evaluate import (
-    INTENT,
     Constraint,
     Evaluation,
     Reading,
@@ -30,7 +29,6 @@ from depl.models.problem.instance import (
     Instance,
     Model,
     TabledImprovement,
-    Transfer,
 )
 from depl.models.problem.laws import Deterministic, Empirical, Normal, Zero
 from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
@@ -74,19 +72,6 @@ def test_the_tiny_optimum_has_the_numbers_that_were_computed_by_hand(
     assert found.quantile is not None
     assert found.quantile.exact == Fraction(25, 4)
     assert found.feasible
-
-
-def test_the_tiny_optimum_meets_every_constraint_with_these_sides(tiny: Instance, tiny_optimum: Plan) -> None:
-    rows = {row.name: row for row in evaluate(tiny, tiny_optimum).constraints}
-    assert [(name, row.equation, row.value, row.limit) for name, row in rows.items()] == [
-        ("resources at epoch 1", "(5)", 3, 10),
-        ("resources at epoch 2", "(5)", 3, 10),
-        ("resources at epoch 3", "(5)", 3, 4),
-        ("epochs", "K_max", 3, 3),
-        ("training time", "(4)", pytest.approx(5), 5),
-        ("probability of missing the target", "(3)", 0.25, pytest.approx(0.3)),
-    ]
-    assert {name for name, row in rows.items() if row.binding} == {"epochs", "training time"}
 
 
 def test_the_final_loss_of_the_tiny_optimum_is_written_out(tiny: Instance, tiny_optimum: Plan) -> None:
@@ -214,16 +199,6 @@ def test_resources_without_work_are_refused_and_none_are_needed(steady: Instance
     ]
 
 
-def test_no_limit_of_time_leaves_no_constraint_of_time(steady: Instance) -> None:
-    free = steady.replace(
-        maximum_time=None, clusters=[Cluster(name="site", capacity=10, bandwidth=2, unit_cost=0)]
-    )
-    found = evaluate(free, steady_epochs(0.001, 0.001))
-    assert found.feasible
-    assert found.cost == 0
-    assert not {"(4)", "tau"} & {row.equation for row in found.constraints}
-
-
 def test_a_forbidden_switch_leaves_no_loss_to_evaluate(tiny: Instance) -> None:
     plan = training(
         ("full", "cloud", 3.0), ("pruned", "cloud", 3.0), ("full", "cloud", 3.0), data={"cloud": ("archive",)}
@@ -326,17 +301,6 @@ def test_the_letter_of_the_data_constraint_wants_every_cluster_with_data_in_ever
         Constraint("epochs in which 'edge' has data but does not train", "(6) as printed, E1", 2, 0, False),
     ]
     assert letter.cost == evaluate(tiny, tiny_optimum).cost
-
-
-def test_one_cluster_cannot_tell_the_letter_from_the_intent_but_by_the_transfers(steady: Instance) -> None:
-    plan = steady_epochs(4, 4)
-    paid = steady.replace(transfers=[Transfer(dataset="data", cluster="site", cost=7)])
-    intent = evaluate(paid, plan, INTENT)
-    letter = evaluate(paid, plan, Reading(data_requires_every_epoch=True, transfer_every_epoch=True))
-    assert intent.feasible
-    assert letter.feasible
-    assert (intent.cost, letter.cost) == (24 + 7, 24 + 14)
-    assert evaluate(paid, Plan(), Reading(transfer_every_epoch=True)).cost == 0
 
 
 # --- from epoch to epoch -------------------------------------------------------------------------------

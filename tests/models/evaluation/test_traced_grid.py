@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from depl.models.evaluation.traced_grid import NOISE, POINTS, LossGrid
 from depl.models.evaluation.traced_loss import end_law
 from depl.models.exact.traced_schedules import Candidates, all_candidates
-from depl.models.problem.affine_law import AffineLaw, positions
+from depl.models.problem.affine_law import positions
 from depl.models.problem.traced_law import FittedStep, TracedLaw
 from tests.cases.memory_cases import FULL, instance_of, random_law, run_of
 from tests.oracles.traced_law import Oracle, Schedule
@@ -131,35 +131,6 @@ def test_the_bounds_contain_what_is_certified_of_a_single_plan(documents: list[T
     assert np.median(widths) < 0.01  # wide only where an atom lies at the mean
 
 
-def test_more_points_bring_the_bounds_together(documents: list[TracedLaw]) -> None:
-    widths = []
-    for points in (64, 512, 4096):
-        found = []
-        for document in documents[:8]:
-            oracle, listed = Oracle(document), candidates_of(document)
-            grid = LossGrid.of(document.law, points)
-            for node, laws in states(grid, listed):
-                values, _ = oracle.independent(listed.schedule(node))
-                for level in np.linspace(0.05, 0.95, 7):
-                    lower, upper = grid.exceedance(laws, np.array([np.quantile(values, level)]), 6)
-                    found.append(upper - lower)
-        widths.append(float(np.mean(found)))
-    assert widths[2] < widths[1] / 2 < widths[0] / 4
-
-
-def test_bounds_fall_in_the_maximum_and_stay_between_zero_and_one(documents: list[TracedLaw]) -> None:
-    for document in documents[:6]:
-        listed = candidates_of(document)
-        grid = LossGrid.of(document.law, 128)
-        maxima = np.linspace(grid.lower - 0.5, grid.lower + grid.width * 127 + 0.5, 100)
-        for _, laws in states(grid, listed):
-            bounds = np.array([grid.exceedance(laws, np.array([maximum]), 6) for maximum in maxima])
-            assert (np.diff(bounds, axis=0) <= 1e-15).all()
-            assert (bounds >= 0).all()
-            assert (bounds <= 1).all()
-            assert (bounds[:, 0] <= bounds[:, 1]).all()
-
-
 def test_a_mean_over_maxima_is_the_mean_of_the_bounds(documents: list[TracedLaw]) -> None:
     grid = LossGrid.of(documents[1].law)
     listed = candidates_of(documents[1])
@@ -198,16 +169,6 @@ def test_losses_that_leave_the_grid_are_bounded_on_both_sides(points: int) -> No
     assert grid.exceedance(laws, np.array([grid.lower - 5]), 6)[0] < 0.99
 
 
-def test_what_has_left_the_grid_counts_as_infinitely_far_on_the_side_where_rounding_hurts() -> None:
-    grid = LossGrid.of(walk(0.5, 6).law, 64)
-    laws = state(grid, (FULL,) * 6)
-    lost = 1 - laws.sum(axis=1)
-    assert (lost > 0.01).all()  # downwards for the law rounded down, upwards for the other
-    down, up = np.cumsum(laws, axis=1)
-    assert (lost[0] + down >= up - 1e-12).all()  # stochastically between
-    assert laws.min() > -1e-12
-
-
 def test_a_law_without_any_spread_is_a_point() -> None:
     """All runs alike: losses 1, 0.5, 0.25 exactly."""
     runs = [run_of([(FULL, 2)], [1.0, 0.5, 0.25])] * 6
@@ -224,16 +185,6 @@ def test_a_law_without_any_spread_is_a_point() -> None:
     assert (lower, upper) == pytest.approx((0, 1), abs=2 * NOISE)  # a tie at the maximum is not decided
 
 
-def test_runs_that_never_change_have_a_grid_of_their_own() -> None:
-    runs = [run_of([(FULL, 1)], [1.0, 1.0])] * 6
-    step = FittedStep(model="full", cluster="edge", first=True, age=1, intercept=1, retention=0)
-    grid = LossGrid.of(TracedLaw(runs=runs, steps=(step,), residuals="independent").law)
-    assert 0 < grid.width < 1e-5
-    laws = state(grid, (FULL,))
-    assert grid.exceedance(laws, np.array([0.5]), 6)[0] == pytest.approx(1, abs=2 * NOISE)
-    assert grid.exceedance(laws, np.array([1.5]), 6)[1] == pytest.approx(0, abs=2 * NOISE)
-
-
 def test_an_atom_within_a_billionth_of_the_maximum_counts_as_met() -> None:
     """One run in eight ends at 2, the others at 1; a grid step is narrower than a billionth."""
     runs = [run_of([(FULL, 1)], [1.0, 1.0 + 1e-9 * (index == 0)]) for index in range(8)]
@@ -246,14 +197,6 @@ def test_an_atom_within_a_billionth_of_the_maximum_counts_as_met() -> None:
         lower, upper = grid.exceedance(laws, np.array([1 + above]), 6)
         assert lower <= wanted <= upper
         assert upper - lower < 3 * NOISE
-
-
-def test_maxima_out_of_all_reach_decide() -> None:
-    grid = LossGrid.of(walk(0.25, 1).law, 64)
-    laws = state(grid, (FULL,))
-    for far in (1e9, 1e60):
-        assert grid.exceedance(laws, np.array([far]), 6) == pytest.approx((0, 0), abs=2 * NOISE)
-        assert grid.exceedance(laws, np.array([-far]), 6) == pytest.approx((1, 1), abs=2 * NOISE)
 
 
 def test_retention_zero_forgets_what_has_left_the_grid_on_neither_side() -> None:
@@ -271,15 +214,3 @@ def test_retention_zero_forgets_what_has_left_the_grid_on_neither_side() -> None
         wanted = Oracle(document).violation(schedule, maximum)
         lower, upper = grid.exceedance(after, np.array([maximum]), 6)
         assert lower <= wanted <= upper
-
-
-def test_a_residual_law_is_transformed_once_per_step(documents: list[TracedLaw]) -> None:
-    document: AffineLaw = documents[0].law
-    grid, listed = LossGrid.of(document, 64), candidates_of(documents[0])
-    states(grid, listed)
-    used = {
-        id(document.step(place))
-        for node in range(len(listed.nodes))
-        for place in positions(listed.schedule(node))
-    }
-    assert len(grid._transforms) == len(used)

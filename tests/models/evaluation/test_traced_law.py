@@ -66,18 +66,6 @@ def atoms_of(mixed: Mixed) -> np.ndarray:
     return np.sort(values)
 
 
-def test_suffix_weights_are_those_of_the_recursion() -> None:
-    rng = np.random.default_rng(1)
-    retentions, terms, first = rng.uniform(size=7), rng.normal(size=7), 2.5
-    loss = first
-    for retention, term in zip(retentions, terms, strict=True):
-        loss = retention * loss + term
-    weights = suffix_weights(retentions.tolist())
-    assert weights[-1] == 1
-    assert weights @ np.r_[first, terms] == pytest.approx(loss, abs=1e-12)
-    assert suffix_weights([]).tolist() == [1.0]
-
-
 def test_runs_of_a_plan_and_of_its_beginning_give_back_their_own_losses(law: AffineLaw) -> None:
     for plan in (*map(schedule, STARTS), schedule(3, epochs=6)):
         found, epochs = mixture_of(law, ends_of(plan)), len(plan)

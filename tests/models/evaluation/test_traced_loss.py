@@ -90,17 +90,6 @@ def test_quantiles_are_those_of_all_combinations(
                 assert found.lower == found.upper == math.inf or found.width < 1e-9
 
 
-def test_whole_runs_and_one_more_unlike_all_that_were_seen() -> None:
-    """Twenty runs end at 1, 2, 1, 2, ...; the twenty-first misses every target, however loose."""
-    law = halves(20, unseen_loss=9.0, deviations=(5.0,))
-    found = end_law(law, (FULL, FAR))
-    assert [found.exceedance(at).exact for at in (0.5, 1.0, 2.0, 8.99, 9.0, 1e9)] == [
-        1,
-        Fraction(11, 21),
-        *[Fraction(1, 21)] * 4,
-    ]
-
-
 @pytest.mark.parametrize("least", [7, 19])
 def test_one_run_too_few_is_combined_and_one_more_is_not(least: int) -> None:
     fields = {} if least == 19 else {"whole_runs": least}
@@ -117,23 +106,6 @@ def test_deviations_are_added_where_no_run_went_through_the_whole_schedule() -> 
         one, other = end_law(bare, schedule).scaled, end_law(moved, schedule).scaled
         assert other.mean() == pytest.approx(one.mean() + 2)
         assert other.variance() == pytest.approx(one.variance() + 1)
-
-
-def test_what_a_run_keeps_shows_in_the_spread_of_its_stage_only() -> None:
-    """One stage of two epochs: together the residuals of runs add up, apart they do not."""
-    runs = [
-        run_of([(FULL, 2)], [1.0, 1.0 + bias, 1.0 + 2 * bias]) for bias in (-0.25, 0.25) for _ in range(4)
-    ]
-    steps = [
-        FittedStep(model="full", cluster="edge", first=True, age=age, intercept=0.5, retention=0.5)
-        for age in (1, 2)
-    ]
-    schedule = (FULL, FULL)
-    both = TracedLaw(runs=runs, steps=steps), TracedLaw(runs=runs, steps=steps, residuals="independent")
-    per_run, independent = (end_law(law, schedule).scaled.variance() for law in both)
-    # e(1) = bias, e(2) = 2 bias - bias / 2: final deviation 2 bias, or of two independent parts
-    assert per_run == pytest.approx((2 * 0.25) ** 2)
-    assert independent == pytest.approx((0.5 * 0.25) ** 2 + (1.5 * 0.25) ** 2)
 
 
 def test_a_stage_long_past_leaves_less_than_a_document_can_say() -> None:
@@ -286,17 +258,6 @@ def test_outside_the_support_everything_refuses_with_the_place(residuals: str) -
 
 
 # --- plans ------------------------------------------------------------------------------------------------
-
-
-def test_a_plan_is_evaluated_under_the_law(laws: list[tuple[TracedLaw, Oracle, list[Schedule]]]) -> None:
-    for document, oracle, schedules in laws[:8]:
-        for schedule in schedules[:: max(1, len(schedules) // 3)]:
-            instance = instance_of(document, maximum_loss=1.1)
-            found = evaluate(instance, plan_of(schedule))
-            assert found.violation.exact == oracle.violation(schedule, 1.1)
-            values, weights = oracle.law(schedule)
-            mean = np.average(oracle.observed(values), weights=weights)  # infinite with a run unlike all seen
-            assert found.expected_loss == pytest.approx(mean, abs=1e-10)
 
 
 def test_a_plan_that_does_not_train_ends_with_the_losses_that_runs_began_with() -> None:

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from depl.models.evaluation.in_scenarios import TracedSample
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
-from depl.models.problem.affine_law import Position
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 from depl.models.problem.traced_law import TracedLaw
@@ -145,26 +144,6 @@ def test_frequencies_are_those_of_the_law(cases: list[tuple[TracedLaw, Oracle, l
     assert seen > 40
 
 
-def test_stages_draw_apart_and_a_stage_draws_once() -> None:
-    """Final losses of two stages: their variances add up, as they do for independent donors."""
-    document = random_law(np.random.default_rng(7003))
-    oracle, sample = Oracle(document), sample_of(document, 40_000)
-    schedules = [
-        schedule
-        for schedule in every_schedule(instance_of(document))
-        if len(sections(schedule)) > 1 and oracle.supported(schedule) and not oracle.whole(schedule)
-    ]
-    assert schedules
-    for schedule in schedules:
-        wanted, found = (
-            losses[np.isfinite(losses)] for losses in (oracle.per_run(schedule), sample.losses(schedule))
-        )
-        fourth, variance = np.mean((wanted - wanted.mean()) ** 4), wanted.var()
-        # six standard deviations of the mean of squares, and of the mean that is taken off, squared
-        reach = 6 * math.sqrt(max(0.0, fourth - variance**2) / found.size) + 36 * variance / found.size
-        assert found.var() == pytest.approx(variance, abs=reach)
-
-
 def test_the_first_scenarios_of_a_larger_sample_are_the_smaller_sample(
     cases: list[tuple[TracedLaw, Oracle, list[Schedule]]],
 ) -> None:
@@ -172,24 +151,6 @@ def test_the_first_scenarios_of_a_larger_sample_are_the_smaller_sample(
         small, large = sample_of(document, 17, 3), sample_of(document, 90, 3)
         for schedule in schedules:
             np.testing.assert_array_equal(small.losses(schedule), large.losses(schedule)[:17])
-
-
-def test_plans_meet_the_same_numbers_as_long_as_they_are_the_same() -> None:
-    """With independent residuals a longer plan goes on from the very loss of the shorter one."""
-    document = random_law(np.random.default_rng(7001), residuals="independent")
-    oracle, sample = Oracle(document), sample_of(document, 50)
-    longer = [
-        schedule
-        for schedule in every_schedule(instance_of(document))
-        if len(schedule) > 1 and oracle.supported(schedule)
-    ]
-    assert longer
-    for schedule in longer:
-        previous = places(schedule)[-1]
-        numbers = stream(0, 50)(len(schedule), schedule[-1][0])
-        drawn = quantiles(oracle.residuals(previous), numbers)
-        wanted = oracle.step(previous, sample.losses(schedule[:-1]), drawn)
-        assert sample.losses(schedule) == pytest.approx(wanted, abs=1e-12)
 
 
 def test_quantiles_at_the_ends_and_at_the_steps() -> None:
@@ -202,45 +163,7 @@ def test_quantiles_at_the_ends_and_at_the_steps() -> None:
     assert sample.losses((FULL, FAR)).tolist() == [1, 1, 2, 2, math.inf, math.inf]
 
 
-def test_deviations_are_drawn_by_the_last_model_and_apart_from_everything_else() -> None:
-    law = halves(8, deviations=(0.0, 10.0))
-    of_models, of_pairs = np.full((2, 4, 2), 0.5), np.full((2, 4, 2, 2), 0.25)
-    of_pairs[1, 1, 1, 1] = 0.75
-    sample = TracedSample(law, MODELS, of_models, of_pairs)
-    assert sample.losses((FULL, FAR)).tolist() == [1, 11]
-    of_pairs[1, 1, 0, 0] = 0.75
-    assert sample.losses((FULL,))[1] - sample.losses((FULL,))[0] == 10
-
-
-def test_whole_runs_do_not_deviate() -> None:
-    sample = sample_of(halves(19, deviations=(10.0,)), 30)
-    assert sample.losses((FULL, FAR)).max() == 2
-    independent = sample_of(halves(19, deviations=(10.0,), residuals="independent"), 30)
-    assert independent.losses((FULL, FAR)).min() > 10  # no run is followed there
-
-
-def test_stages_are_given_by_their_last_positions() -> None:
-    sample = sample_of(halves(8), 20)
-    ends = [Position(FULL, None, 1, 0), Position(FAR, FULL, 1, 1)]
-    np.testing.assert_array_equal(sample.of_stages(ends), sample.losses((FULL, FAR)))
-
-
 # --- as scenarios -----------------------------------------------------------------------------------------
-
-
-def test_scenarios_keep_the_uniform_numbers() -> None:
-    scenarios, numbers = draw_scenarios(instance_of(halves()), 25, 11), stream(11, 25)
-    assert scenarios.improvements.shape == (25, 4, 2)
-    assert scenarios.switch_losses.shape == (25, 4, 2, 2)
-    for epoch in range(1, 5):
-        for second, following in enumerate(MODELS):
-            found = scenarios.improvements[:, epoch - 1, second]
-            np.testing.assert_array_equal(found, numbers(epoch, following))
-            for first, previous in enumerate(MODELS):
-                found = scenarios.switch_losses[:, epoch - 1, first, second]
-                np.testing.assert_array_equal(found, numbers(epoch, previous, following))
-    assert scenarios.digest == draw_scenarios(instance_of(halves()), 25, 11).digest
-    assert scenarios.digest != draw_scenarios(instance_of(halves()), 25, 12).digest
 
 
 def test_plans_are_followed_through_scenarios(cases: list[tuple[TracedLaw, Oracle, list[Schedule]]]) -> None:

@@ -85,18 +85,6 @@ def confident_survival(oracle: Oracle, schedule: Schedule, above: np.ndarray) ->
     return [Fraction(ends[int(row[:-1].sum())], oracle_module.UNIT) for row in above]
 
 
-def test_what_is_less_and_less_likely_never_rises(
-    laws: list[tuple[TracedLaw, Oracle, list[Schedule]]],
-) -> None:
-    for document, oracle, schedules in laws:
-        for schedule in schedules[::3] if document.residuals == "per_run" else ():
-            values = oracle.per_run(schedule)
-            for maximum in oracle.observed(np.quantile(values[np.isfinite(values)], [0.1, 0.5, 0.9])):
-                found = exact(document, schedule, float(maximum))
-                assert found == sorted(found, reverse=True)
-                assert found[-1] <= oracle.violation(schedule, float(maximum))
-
-
 def test_survival_by_hand() -> None:
     """Eight runs 4, 2 or 3, and then 1 or 2 whatever came before; the maximum 2 is met by half the firsts."""
     law = halves(8)
@@ -105,15 +93,6 @@ def test_survival_by_hand() -> None:
     assert exact(law, (FULL, FAR), 5.0) == [0, 0, 0]
     moved = halves(8, deviations=(0.0, 0.75))  # a plan is worse throughout, or not at all
     assert exact(moved, (FULL, FAR), 2.0) == [1, Fraction(3, 4), Fraction(1, 4)]
-
-
-@pytest.mark.parametrize("told", [9.0, 1.5])
-def test_a_run_unlike_all_others_never_reaches_the_target_whatever_loss_is_told_for_it(told: float) -> None:
-    law = halves(20, unseen_loss=told)
-    assert exact(law, (FULL, FAR), 2.0) == [1, Fraction(11, 21), Fraction(1, 21)]
-    found = early_stopping(instance_of(law, maximum_loss=2.0), plan_of((FULL, FAR)))
-    assert found.final.exact == Fraction(20, 21)
-    assert found.reached.exact == found.final.exact  # nobody rises again here
 
 
 def test_runs_that_diverged_reach_no_target() -> None:

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from depl.instances.generator import random_instances, random_plan
 from depl.models.evaluation.evaluate import epoch_loads, evaluate, plan_steps
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.epochs import LossStep
@@ -102,52 +101,6 @@ def test_an_untruncated_jump_is_bounded(bell, steady_plan):
     share = float(((first <= 6) | (last <= 6)).mean())
     assert share - 1e-2 <= found.reached.lower <= share + 5e-3
     assert found.reached.lower >= found.final.lower
-
-
-@pytest.mark.parametrize("count", [6, pytest.param(25, marks=pytest.mark.slow)])
-def test_on_random_plans_draws_lie_on_their_side_and_reached_is_never_below_final(count):
-    rng = np.random.default_rng(3)
-    alike = 0
-    for instance in random_instances(rng, count, maximum_epochs=(3, 8)):
-        plan = random_plan(rng, instance)
-        if not plan.epochs:
-            continue
-        found = early_stopping(instance, plan)
-        cost, reached, final = sampled(rng, instance, plan)
-        assert abs(found.reached.lower - reached) <= 0.03
-        assert found.final.lower - 0.03 <= final <= found.final.upper + 0.03
-        whole = evaluate(instance, plan, quantile=False).cost
-        assert abs(found.cost.upper - cost) <= 0.03 * whole
-        assert found.cost.upper <= whole * (1 + 1e-9)
-        if found.reached.exact is not None:
-            assert found.reached.exact >= found.final.exact
-        else:
-            assert found.reached.lower >= found.final.lower
-        if not any(may_rise(step) for step in plan_steps(instance, plan)):
-            alike += 1
-            assert found.reached.lower <= found.final.upper
-    assert alike >= count / 5
-
-
-def may_rise(step):
-    return step.shift + sum(max(t.coefficient * end for end in t.law.support()) for t in step.terms) > 0
-
-
-def sampled(rng, instance, plan, size=4000):
-    """Mean cost with early stopping, share of runs that reach the target, share that end there."""
-    target, steps = instance.target, plan_steps(instance, plan)
-    loss = np.full(size, target.initial_loss)
-    active = loss > target.maximum_loss
-    cost, seen = np.zeros(size), set()
-    for step, demand, epoch in zip(steps, epoch_loads(instance, plan), plan.epochs, strict=True):
-        price = demand.price * epoch.resources
-        if epoch.cluster not in seen:
-            seen.add(epoch.cluster)
-            price += sum(instance.transfer_cost(d, epoch.cluster) for d in plan.datasets(epoch.cluster))
-        cost += price * active
-        loss = loss + step.shift + sum(t.coefficient * t.law.sample(rng, size) for t in step.terms)
-        active &= loss > target.maximum_loss + 1e-9
-    return cost.mean(), 1 - active.mean(), (loss <= target.maximum_loss + 1e-9).mean()
 
 
 def followed(instance: Instance, plan: Plan) -> tuple[Fraction, Fraction, Fraction]:
