@@ -80,23 +80,22 @@ def require_stopped(press: Press, result: Result) -> None:
     assert result.solution is (Solution.FEASIBLE if held else Solution.NONE)
 
 
+def stopped(tiny: Instance, bell: Instance, method: str, moment: int, patch: pytest.MonkeyPatch) -> bool:
+    """Whether the method ended at a press at that moment, as it has to unless it has ended before."""
+    press = Press(moment)
+    result = pressed(press, bell if method in ONE_PLACE else tiny, method, patch)
+    if not press.done or (result.termination is Termination.OPTIMAL and method in PROVED_BEFORE):
+        return False  # it came while what was proved already got its root bound, or its words
+    require_stopped(press, result)
+    return True
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_a_press_at_any_moment_ends_every_method_at_once(
     tiny: Instance, bell: Instance, method: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Moments sixteen times as far apart each time, until the method comes to its own end before."""
-    instance = bell if method in ONE_PLACE else tiny
-    struck = 0
-    for exponent in range(4):
-        press = Press(16**exponent)
-        result = pressed(press, instance, method, monkeypatch)
-        if not press.done:
-            break
-        if result.termination is Termination.OPTIMAL and method in PROVED_BEFORE:
-            continue  # it came while what was proved already got its root bound, or its words
-        require_stopped(press, result)
-        struck += 1
-    assert struck >= 2
+    """Moments sixteen times as far apart each time."""
+    assert sum(stopped(tiny, bell, method, 16**exponent, monkeypatch) for exponent in range(4)) >= 2
 
 
 @pytest.mark.slow
@@ -104,14 +103,10 @@ def test_a_press_at_any_moment_ends_every_method_at_once(
 def test_a_press_at_many_moments_ends_every_method_at_once(
     tiny: Instance, bell: Instance, method: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    instance = bell if method in ONE_PLACE else tiny
     whole = Press(sys.maxsize)
-    pressed(whole, instance, method, monkeypatch)
+    pressed(whole, bell if method in ONE_PLACE else tiny, method, monkeypatch)
     for moment in range(1, whole.calls, max(1, whole.calls // 25)):
-        press = Press(moment)
-        result = pressed(press, instance, method, monkeypatch)
-        if not (result.termination is Termination.OPTIMAL and method in PROVED_BEFORE):
-            require_stopped(press, result)
+        stopped(tiny, bell, method, moment, monkeypatch)
 
 
 @pytest.mark.parametrize("method", [item.name for item in depl.methods() if item.memory])

@@ -47,19 +47,20 @@ def instance() -> Instance:
 
 
 def _sampled(instance: Instance) -> SampledProblem:
-    return SampledProblem(instance, draw_scenarios(instance, SCENARIOS))
+    """With its tables, which are lazy."""
+    problem = SampledProblem(instance, draw_scenarios(instance, SCENARIOS))
+    assert problem.gains.size
+    assert problem.switch_losses.size
+    assert problem.loads
+    return problem
 
 
 def _everything(instance: Instance) -> frozenset[str]:
     return frozenset(item.name for item in instance.datasets)
 
 
-def _expected(instance: Instance) -> Callable[[], object]:
-    return lambda: additive_problem(instance, _everything(instance), instance.clusters[0].name)
-
-
-def _switch_table(instance: Instance) -> Callable[[], object]:
-    problem = _sampled(instance)
+def _drawn_switches(instance: Instance) -> Callable[[], object]:
+    problem = SampledProblem(instance, draw_scenarios(instance, SCENARIOS))
     return lambda: problem.switch_losses
 
 
@@ -69,12 +70,13 @@ def _written(instance: Instance) -> Callable[[], object]:
     return lambda: Price(problem, bounds)
 
 
-def _attained(instance: Instance) -> Callable[[], object]:
-    problem = _sampled(instance)
-    assert problem.gains.size
-    assert problem.switch_losses.size
-    assert problem.loads
-    return lambda: attainable(problem)
+def _of_policies(best: bool) -> Callable[[Instance], Callable[[], object]]:
+    def prepare(_: Instance) -> Callable[[], object]:
+        chain = process(depl.load("tiny").replace(maximum_time=None, round_deadline=1e9))
+        value = upper if best else lower
+        return lambda: value(chain, Expectations(Grid.of(chain, 32), up=best), 1.0)
+
+    return prepare
 
 
 def _classes(instance: Instance) -> Callable[[], object]:
@@ -82,14 +84,13 @@ def _classes(instance: Instance) -> Callable[[], object]:
     return lambda: plan_classes(instance, data, cutoff=math.inf, allowed=10**6)
 
 
-def _best_policy(_: Instance) -> Callable[[], object]:
-    chain = process(depl.load("tiny").replace(maximum_time=None, round_deadline=1e9))
-    return lambda: upper(chain, Expectations(Grid.of(chain, 32), up=True), 1.0)
+def _expected(instance: Instance) -> Callable[[], object]:
+    return lambda: additive_problem(instance, _everything(instance), instance.clusters[0].name)
 
 
-def _bound_of_policies(_: Instance) -> Callable[[], object]:
-    chain = process(depl.load("tiny").replace(maximum_time=None, round_deadline=1e9))
-    return lambda: lower(chain, Expectations(Grid.of(chain, 32), up=False), 1.0)
+def _attained(instance: Instance) -> Callable[[], object]:
+    problem = _sampled(instance)
+    return lambda: attainable(problem)
 
 
 LOOPS: dict[str, tuple[Callable[[Instance], Callable[[], object]], int]] = {
@@ -104,14 +105,14 @@ LOOPS: dict[str, tuple[Callable[[Instance], Callable[[], object]], int]] = {
         lambda item: lambda: draw_scenarios(item, SCENARIOS),
         SCENARIOS + 2 * PAIRS + MODELS * EPOCHS,
     ),
-    "drawn switches": (_switch_table, EPOCHS + PAIRS),
+    "drawn switches": (_drawn_switches, EPOCHS + PAIRS),
     "labels of expected losses": (_expected, PAIRS + MODELS * EPOCHS),
     "what scenarios allow": (_attained, 3 * EPOCHS),
     "rows of a program": (_written, MODELS * EPOCHS),
     "classes of plans": (_classes, (MODELS + 1) * MODELS * EPOCHS + 4 * EPOCHS),
     "states of a policy": (lambda item: lambda: process(item), MODELS**2 * (EPOCHS - 1)),
-    "values of policies": (_best_policy, MODELS * (EPOCHS - 1)),
-    "bounds of policies": (_bound_of_policies, MODELS * (EPOCHS - 1)),
+    "values of policies": (_of_policies(True), MODELS * (EPOCHS - 1)),
+    "bounds of policies": (_of_policies(False), MODELS * (EPOCHS - 1)),
 }
 
 
