@@ -12,6 +12,7 @@ from depl.models.solving.budgets import Budget
 from depl.models.solving.edge import Edge, any_plan, nearest_values
 from depl.models.solving.result import Result, Termination
 from depl.models.solving.sensitivity import prices, rooms
+from depl.showing.results import state_of
 
 _WORTH_SAVING = 1e-6
 """Relative saving that is told: about the digits that are shown."""
@@ -30,10 +31,11 @@ def binding_lines(evaluation: Evaluation) -> list[str]:
     binding = [item for item in evaluation.constraints if item.satisfied and item.binding and item.limit > 0]
     lines = ["What binds" if not missed else "What fails, and what binds"]
     for verb, items in (("fails", missed), ("binds", binding)):
-        for equation, kind in dict.fromkeys((item.equation, _kind(item)) for item in items):
-            members = [item for item in items if (item.equation, _kind(item)) == (equation, kind)]
-            worst = max(members, key=lambda item: item.value - item.limit)
-            unit = _unit(evaluation, equation)
+        kinds: dict[tuple[str, str], list[Constraint]] = {}
+        for item in items:
+            kinds.setdefault((item.equation, item.name.partition(" at epoch ")[0]), []).append(item)
+        for (equation, kind), members in kinds.items():
+            worst, unit = max(members, key=lambda item: item.value - item.limit), _unit(evaluation, equation)
             excess = f", {number(worst.value - worst.limit)}{unit} too much" if verb == "fails" else ""
             sides = f"{number(worst.value)} against {number(worst.limit)}{unit}{excess}"
             lines.append(f"  {equation} {kind} {verb}: {sides}{_places(members)}")
@@ -42,30 +44,22 @@ def binding_lines(evaluation: Evaluation) -> list[str]:
 
 def price_lines(instance: Instance, plan: Plan, evaluation: Evaluation) -> list[str]:
     """What one unit more of each limit of time or capability saves."""
-    target = instance.target
+    target, units, found = instance.target, instance.units, prices(instance, plan)
     allocation = allocate(epoch_loads(instance, plan), target.maximum_time, target.round_deadline)
-    found = prices(instance, plan)
-    units = instance.units
     lines = ["What the limits cost, for these epochs with their cheapest resources, to first order"]
     if found is None:
         return [*lines, f"  no resources keep the time limits: {allocation.reason}"]
-    saving = evaluation.resource_cost - allocation.cost
-    if abs(saving) > _WORTH_SAVING * max(allocation.cost, _WORTH_SAVING):
+    if abs(evaluation.resource_cost - allocation.cost) > _WORTH_SAVING * max(allocation.cost, _WORTH_SAVING):
         lines.append(
             f"  the resources of the plan cost {units.amount(evaluation.resource_cost, 'cost')}, "
             f"the cheapest that keep the time limits {units.amount(allocation.cost, 'cost')}"
         )
-    if target.maximum_time is not None:
-        saved = units.amount(found.time, "cost")
-        lines.append(f"  {units.one('time')} more of T_max saves {saved} (lambda, the price of time)")
-    if target.round_deadline is not None:
-        saved = units.amount(found.round_deadline, "cost")
-        lines.append(f"  {units.one('time')} more of tau saves {saved}")
-    lines += [
-        f"  {units.one('resource')} more of r({name}) saves {units.amount(value, 'cost')}"
-        for name, value in found.capacity.items()
-        if value > 0
-    ]
+    told = [] if target.maximum_time is None else [("T_max", found.time, " (lambda, the price of time)")]
+    told += [] if target.round_deadline is None else [("tau", found.round_deadline, "")]
+    told += [(f"r({name})", value, "") for name, value in found.capacity.items() if value > 0]
+    for limit, saved, word in told:
+        unit = units.one("resource" if limit.startswith("r(") else "time")
+        lines.append(f"  {unit} more of {limit} saves {units.amount(saved, 'cost')}{word}")
     return lines if len(lines) > 1 else [*lines, "  nothing: there is no time limit"]
 
 
@@ -73,18 +67,17 @@ def next_lines(instance: Instance, plan: Plan, evaluation: Evaluation) -> list[s
     """How far each limit alone could be tightened, the nearest first; those that cannot be, last."""
     rows, fixed = [], []
     for room in rooms(instance, plan, evaluation):
+        limit, unit = number(room.limit), _unit(evaluation, room.equation)
         if math.isinf(room.last):  # the quantile is beyond all runs that were counted
-            fixed.append(f"{room.name} ({number(room.limit)}, and the quantile is beyond all runs seen)")
-            continue
-        if room.last == room.limit:
-            fixed.append(f"{room.name} ({number(room.limit)}{_unit(evaluation, room.equation)})")
-            continue
-        verb = "could fall" if room.relative >= 0 else "would have to rise"
-        share = f"{number(100 * abs(room.relative), 3)} %" + (
-            " of l(0) - l_max" if room.name == "l_max" else ""
-        )
-        change = f"{verb} from {number(room.limit)} to {number(room.last)}{_unit(evaluation, room.equation)}"
-        rows.append((room.equation, room.name, change, share))
+            fixed.append(f"{room.name} ({limit}, and the quantile is beyond all runs seen)")
+        elif room.last == room.limit:
+            fixed.append(f"{room.name} ({limit}{unit})")
+        else:
+            verb = "could fall" if room.relative >= 0 else "would have to rise"
+            share = f"{number(100 * abs(room.relative), 3)} %"
+            share += " of l(0) - l_max" if room.name == "l_max" else ""
+            change = f"{verb} from {limit} to {number(room.last)}{unit}"
+            rows.append((room.equation, room.name, change, share))
     return [
         "What fails next: how far each limit alone could be tightened, with other resources; nearest first",
         *aligned(rows),
@@ -99,14 +92,8 @@ def declared(evaluation: Evaluation) -> bool:
 
 def failing(evaluation: Evaluation) -> list[Constraint]:
     """The constraints that fail; (3) is not judged without a law."""
-    known = declared(evaluation)
-    return [
-        item for item in evaluation.constraints if not item.satisfied and (known or item.equation != "(3)")
-    ]
-
-
-def _kind(constraint: Constraint) -> str:
-    return constraint.name.partition(" at epoch ")[0]
+    missed = [item for item in evaluation.constraints if not item.satisfied]
+    return [item for item in missed if declared(evaluation) or item.equation != "(3)"]
 
 
 def _unit(evaluation: Evaluation, equation: str) -> str:
@@ -118,15 +105,14 @@ def _unit(evaluation: Evaluation, equation: str) -> str:
 
 def _places(constraints: Sequence[Constraint]) -> str:
     """The epochs of constraints that stand once per epoch, as ", at epochs 1-3, 5"."""
-    epochs = [int(text) for item in constraints if (text := item.name.partition(" at epoch ")[2])]
     runs: list[list[int]] = []
-    for epoch in epochs:
+    for epoch in (int(text) for item in constraints if (text := item.name.partition(" at epoch ")[2])):
         if runs and epoch == runs[-1][-1] + 1:
             runs[-1].append(epoch)
         else:
             runs.append([epoch])
-    texts = [str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs]
-    return f", at epoch{'s' if len(epochs) > 1 else ''} {', '.join(texts)}" if texts else ""
+    texts = [f"{run[0]}" if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs]
+    return f", at epoch{'s' if sum(map(len, runs)) > 1 else ''} {', '.join(texts)}" if runs else ""
 
 
 def explain_instance(instance: Instance) -> str:
@@ -152,56 +138,45 @@ def explain_instance(instance: Instance) -> str:
     """
     found = any_plan(instance)
     moved = list(nearest_values(instance, found))
-    lines = [f"{instance.name!r}: {_state(instance, found)}."]
+    state = state_of(found)
+    if found.plan is not None:
+        cost, epochs = instance.units.amount(found.cost, "cost"), counted(found.epochs or 0, "epoch")
+        state = f"it has plans; the first that was found has {epochs} and costs {cost}"
+    elif found.termination is not Termination.INFEASIBLE:
+        state = "no plan was found, and it is not proved that there is none"
+    lines = [f"{instance.name!r}: {state}."]
     if found.plan is None and found.reason:
         lines.append(f"  {found.reason}")
-    sections = [lines, _in_the_way(found, moved), _nearest(instance, found, moved)]
+    sections = [lines, [] if found.plan else _in_the_way(moved), _nearest(instance, found, moved)]
     return "\n\n".join("\n".join(section) for section in sections if section)
 
 
-def _state(instance: Instance, found: Result) -> str:
-    if found.plan is not None:
-        cost = instance.units.amount(found.cost, "cost")
-        epochs = counted(found.epochs or 0, "epoch")
-        return f"it has plans; the first that was found has {epochs} and costs {cost}"
-    if found.termination is not Termination.INFEASIBLE:
-        return "no plan was found, and it is not proved that there is none"
-    if instance.has_memory:
-        return "no plan can be promised on these runs: proved under the law fitted to them"
-    return "proved infeasible: no plan meets the target"
-
-
-def _in_the_way(found: Result, moved: list[Edge]) -> list[str]:
-    """Which limits are in the way; nothing where there are plans."""
-    if found.plan is not None:
-        return []
-    alone = [item.limit.symbol for item in moved if item.reached is not None]
-    useless = [item for item in moved if item.reached is None]
+def _in_the_way(moved: list[Edge]) -> list[str]:
+    """Which limits are in the way of a plan."""
+    *most, last = [item.limit.symbol for item in moved if item.reached is not None] or [""]
     lines = ["What binds"]
-    if alone:
-        lines.append(f"  {_listed(alone)}: {'it' if len(alone) == 1 else 'each of them'} alone would do")
-    for item in useless:
-        tried = f"{item.limit.symbol} = {number(item.loosest)}"
+    if last:
+        alone = f"{', '.join(most)} and {last}: each of them" if most else f"{last}: it"
+        lines.append(f"  {alone} alone would do")
+    for item in moved:
+        name = item.limit.symbol
         how = "it is proved that there is no plan" if item.proved else "no plan was found"
-        lines.append(f"  not {item.limit.symbol} alone: with {tried}, too, {how}")
+        if item.reached is None:
+            lines.append(f"  not {name} alone: with {name} = {number(item.loosest)}, too, {how}")
     return lines
 
 
 def _nearest(instance: Instance, found: Result, moved: list[Edge]) -> list[str]:
     rows = []
     for item in moved:
-        if item.reached is None:
-            continue
-        unit = instance.units.name("time") if item.limit in (Budget.TIME, Budget.ROUND) else ""
-        asked = f"{number(item.own)} {unit}".rstrip()
-        rows.append(
-            (
-                item.limit.symbol,
-                f"{asked} asked",
-                f"{_reached(item)} {unit}".rstrip() + " is reached",
-                _end(item),
-            )
-        )
+        if item.reached is not None:
+            unit = instance.units.name("time") if item.limit in (Budget.TIME, Budget.ROUND) else ""
+            asked, reached = (f"{text} {unit}".rstrip() for text in (number(item.own), _loose(item)))
+            end = "and no tighter one that was tried is out of reach"
+            if item.failed is not None:
+                how = "is proved out of reach" if item.proved else "was not reached; that proves nothing"
+                end = f"{number(item.failed)} {how}"
+            rows.append((item.limit.symbol, f"{asked} asked", f"{reached} is reached", end))
     if not rows:
         return []
     head = "Nearest values that are reached if one limit is relaxed and the others stay"
@@ -212,22 +187,11 @@ def _nearest(instance: Instance, found: Result, moved: list[Edge]) -> list[str]:
     return [head, *aligned(rows), costs]
 
 
-def _reached(item: Edge) -> str:
-    """Rounded to the loose side, so that it is reached."""
+def _loose(item: Edge) -> str:
+    """What is reached, rounded to the loose side, so that it is."""
     value = item.reached or 0.0
     if item.limit is Budget.EPOCHS:
         return number(value)
     if item.limit is Budget.PROBABILITY:
         return rounded_down(value + _ROUNDING, _AS_SHOWN)
     return rounded_up(value - _ROUNDING * abs(value), _AS_SHOWN)
-
-
-def _end(item: Edge) -> str:
-    if item.failed is None:
-        return "and no tighter one that was tried is out of reach"
-    how = "is proved out of reach" if item.proved else "was not reached; that proves nothing"
-    return f"{number(item.failed)} {how}"
-
-
-def _listed(names: list[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
