@@ -10,8 +10,8 @@ Every table is rounded to the safe side by what its sums in double precision may
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
-from typing import Literal
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -102,21 +102,14 @@ class TiltedTable:
         """Nodes around all ln u between two values with H <= most."""
         begin = min(max(0, math.floor((first - self.start) / STEP)), len(self.low) - 2)
         end = min(math.ceil((last - self.start) / STEP), int(np.searchsorted(self.low, most))) + 1
-        return self.nodes.part(slice(begin, max(begin + 2, end)))
+        return Reach(*(values[begin : max(begin + 2, end)] for values in self.nodes))
 
 
-@dataclass(frozen=True, eq=False)
-class Reach:
+class Reach(NamedTuple):
     """Neighbouring nodes of tables, between which all u lie that some runs may have.
 
-    Attributes
-    ----------
-    divergence, excess, third, fourth : ndarray
-        H, B, T and F, shape (n,).
-    greatest_third, greatest_fourth : ndarray
-        At least T and F on both intervals beside a node.
-    rounding : ndarray
-        What it may change in H, B, T or F.
+    H, B, T and F at the nodes, shape (n,); ``greatest_third`` and ``greatest_fourth`` are at least T and F on
+    both intervals beside a node, and ``rounding`` is what it may change in any of them.
     """
 
     divergence: FloatArray
@@ -130,15 +123,7 @@ class Reach:
     @classmethod
     def joined(cls, reaches: Sequence["Reach"]) -> "Reach":
         """Those of several laws."""
-        return cls(*(np.concatenate(rows) for rows in zip(*map(_rows, reaches), strict=True)))
-
-    def part(self, rows: slice) -> "Reach":
-        """Some of the nodes."""
-        return Reach(*(values[rows] for values in _rows(self)))
-
-    def line(self, kind: Kind, slope: float, *, above: bool) -> float:
-        """That of one slope of `lines`."""
-        return self.lines(kind, (slope,), above=above)[0]
+        return cls(*map(np.concatenate, zip(*reaches, strict=True)))
 
     def lines(self, kind: Kind, slopes: Sequence[float], *, above: bool) -> list[float]:
         """The least a >= 0 with T <= a H + slope B, or the greatest a <= 0 with >=; or for F. Slopes >= 0.
@@ -220,7 +205,3 @@ def _greatest_beside(gaps: FloatArray) -> FloatArray:
     """At every node the greater of its two intervals."""
     greatest: FloatArray = np.maximum(np.append(gaps, gaps[-1]), np.insert(gaps, 0, gaps[0]))
     return greatest
-
-
-def _rows(reach: Reach) -> list[FloatArray]:
-    return [getattr(reach, field.name) for field in fields(reach)]

@@ -67,24 +67,11 @@ class Spread:
     widest: float = math.inf
 
     @classmethod
-    def of(
-        cls,
-        runs: Reach,
-        switches: Sequence[TiltedSwitch],
-        epochs: int,
-        roughness: float = math.inf,
-        *,
-        clear: bool,
-    ) -> "Spread":
-        """Of plans with these runs and with switches of some roughness in all, rounded to few values.
+    def of_runs(cls, runs: Reach, *, clear: bool) -> Self:
+        """Of plans with these runs and without switches, rounded to few values.
 
         ``clear`` says whether rounding changes sums of what increments say of T and F by less than 1e-9.
         """
-        return cls.of_runs(runs, clear=clear).with_switches(switches, epochs, roughness)
-
-    @classmethod
-    def of_runs(cls, runs: Reach, *, clear: bool) -> Self:
-        """Of plans with these runs and without switches; ``clear`` as for `of`."""
         return cls(
             *_lines(runs, "third", _THIRD_SLOPES),
             *_lines(runs, "fourth", _FOURTH_SLOPES),

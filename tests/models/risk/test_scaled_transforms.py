@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 from flint import acb, ctx
 
-from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.epochs import Term
-from depl.models.problem.laws import InverseGamma, Lognormal, Normal, StudentT
+from depl.models.problem.laws import InverseGamma, Lognormal, Normal
 from depl.models.risk import scaled_transforms
 from depl.models.risk.contour import Contour, label_table
 from depl.models.risk.scaled_transforms import scaled_log_transforms
@@ -56,20 +55,6 @@ def test_errors_are_within_their_bounds_which_are_small(law, length):
                 z = acb(factors[row]) * acb(node.real, node.imag)
             error = ball.error_of(law, z, complex(values[row, column]))
             assert error <= bounds[row, column]
-
-
-@pytest.mark.parametrize("law", LAWS, ids=str)
-def test_thousands_of_factors_need_a_few_dozen_points(law, monkeypatch):
-    asked = []
-
-    def counting(law, argument):
-        asked.append(np.size(argument))
-        return centred_log_transform(law, argument)
-
-    factors, nodes = factors_and_nodes(law, 3000, 1.1)
-    monkeypatch.setattr(scaled_transforms, "centred_log_transform", counting)
-    scaled_log_transforms(law, factors, nodes)
-    assert sum(asked) <= 170 * len(nodes)
 
 
 def test_the_epochs_of_eq_8_are_interpolated_though_the_first_are_computed_directly(monkeypatch):
@@ -169,12 +154,6 @@ def test_what_is_computed_without_interpolation(monkeypatch):
         assert np.array_equal(bounds, errors)
     with pytest.raises(AssertionError, match="not interpolated"):
         scaled_log_transforms(law, factors, nodes)
-
-
-def test_no_transform_no_interpolation():
-    law = StudentT(location=0.0, scale=1.0, degrees_of_freedom=3.0)
-    with pytest.raises(InvalidInputError, match="condition"):
-        scaled_log_transforms(law, np.linspace(1, 2, 100), np.array([1 + 1j]))
 
 
 def test_nodes_far_up_are_computed_one_by_one_and_all_of_a_contour_agree():

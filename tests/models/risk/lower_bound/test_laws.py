@@ -99,7 +99,7 @@ def require_lines(reach: Reach, u: float, found: tuple[float, ...]) -> None:
     for slope in (0.0, 0.3, 2.0, 3.7, 6.0, 20.0, 55.0):
         room = unclear(1 + u) * (1 + slope)
         for kind, value in (("third", t), ("fourth", f)):
-            above, below = (reach.line(kind, slope, above=side) for side in (True, False))
+            above, below = (reach.lines(kind, (slope,), above=side)[0] for side in (True, False))
             assert below <= 0 <= above
             assert below * h + slope * b - room <= value <= above * h + slope * b + room
 
@@ -142,7 +142,7 @@ def test_normal_laws_have_closed_forms() -> None:
     assert (table.high >= u**2 / 2).all()
     reach = table.reach(FIRST, LAST, 2.0)
     assert not any(values.any() for values in (reach.excess, reach.third, reach.fourth))
-    assert reach.greatest_ratio() == reach.line("third", 0.0, above=True) == 0
+    assert reach.greatest_ratio() == reach.lines("third", (0.0,), above=True)[0] == 0
     np.testing.assert_allclose(table.excess_high, 0, atol=1e-11)
 
 
@@ -157,8 +157,8 @@ def test_lines_hold_for_all_shares_with_less_than_a_divergence_and_touch_one(sha
         require_lines(reach, math.exp(x), found)
     h, b, t, _ = next(found for x, found in reversed(inside))
     slopes = np.linspace(0, 6, 200)
-    highest = min(reach.line("third", slope, above=True) * h + slope * b for slope in slopes)
-    lowest = max(reach.line("third", slope, above=False) * h + slope * b for slope in slopes)
+    highest = min(reach.lines("third", (slope,), above=True)[0] * h + slope * b for slope in slopes)
+    lowest = max(reach.lines("third", (slope,), above=False)[0] * h + slope * b for slope in slopes)
     assert lowest <= t <= highest
     assert min(highest - t, t - lowest) < 0.02 * t
 
@@ -171,9 +171,9 @@ def test_tiny_shares_neither_lose_all_digits_nor_warn() -> None:
     assert (table.high > 0).all()
     reach = table.reach(math.log(1e-9), math.log(1e-6), 1.0)
     assert reach.greatest_ratio() == 0
-    assert reach.line("third", 6.0, above=True) < 1e-4
-    assert reach.line("fourth", 6.0, above=True) < 1e-4
-    assert reach.line("third", 6.0, above=False) > -1e-4
+    assert reach.lines("third", (6.0,), above=True)[0] < 1e-4
+    assert reach.lines("fourth", (6.0,), above=True)[0] < 1e-4
+    assert reach.lines("third", (6.0,), above=False)[0] > -1e-4
 
 
 def test_heavy_tails_near_no_mean_stay_finite() -> None:
@@ -182,7 +182,7 @@ def test_heavy_tails_near_no_mean_stay_finite() -> None:
     for values in (table.low, table.high, table.lost_low, table.excess_low, table.excess_high):
         assert np.isfinite(values).all()
     reach = table.reach(-6.0, 2.0, math.inf)
-    assert math.isfinite(reach.line("fourth", 3.0, above=True))
+    assert math.isfinite(reach.lines("fourth", (3.0,), above=True)[0])
     assert 0 < reach.greatest_ratio() < 1
     shape, scale = law.shape_scale()
     u = math.exp(0.5) / law.moments().mean

@@ -19,7 +19,7 @@ def test_a_plan_of_switches_with_less_than_half_their_variance_as_divergence_is_
     laws = [StudentT(degrees_of_freedom=6.0, location=0.1, scale=s, lower=-1.0, upper=1.0) for s in scales]
     switches = [TiltedSwitch.of(Term(1.0, law), 0.8) for law in laws]
     runs = TiltedTable.of(InverseGamma(mean=1.0, variance=0.3), -2.0, 1.0).reach(-1.5, 0.5, math.inf)
-    spread = Spread.of(runs, switches, 10, clear=True)
+    spread = Spread.of_runs(runs, clear=True).with_switches(switches, 10)
     assert switches[0].excess < 0
     for count in (1, 5):
         h, excess, w = (
