@@ -6,18 +6,15 @@ end of its violation interval is within the budget 1 - omega.
 """
 
 import math
-from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
-from scipy import optimize
 
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.interval import Interval
 from depl.models.problem.epochs import FinalLoss
-from depl.models.risk.closed_sums import closed_quantile, closed_violation
+from depl.models.risk.closed_sums import closed_quantile, closed_violation, quantile_by
 from depl.models.risk.contour import (
-    Contour,
     chernoff_probability,
     choose_contour,
     distribution,
@@ -30,7 +27,6 @@ from depl.models.risk.cores import EVALUATOR as BY_CORES
 from depl.models.risk.cores import cored_quantile, cored_violation
 from depl.models.risk.discrete import exact_quantile, exact_violation
 from depl.models.risk.grid import grid_quantile, grid_violation
-from depl.models.risk.labels import Labels
 from depl.models.risk.transforms import EPSILON, transformable
 
 _USELESS, _COARSE = 0.01, 1e-3
@@ -120,13 +116,21 @@ def certified_margin(loss: FinalLoss, budget: Fraction) -> Interval | None:
     By the contour alone; None where the loss has no decaying increment or too many nodes were needed.
     """
     _check_budget(budget)
-    probability, loss = float(budget), loss.reduced()
-    contour = choose_contour(loss.terms, probability) if has_contour(loss) else None
+    loss = loss.reduced()
+    contour = choose_contour(loss.terms, float(budget)) if has_contour(loss) else None
     if contour is None:
         return None
     labels = labels_of(loss, contour)
-    interval = _invert(contour, labels, probability)
-    return None if interval is None else Interval(-interval[1], -interval[0], "contour")
+
+    def bounds(margin: float) -> tuple[float, float]:
+        low, high = distribution(contour, labels, np.array([-margin]))
+        return float(low[0]), float(high[0])
+
+    # By Chernoff's bound the quantile lies below this, as a rule by three units or so.
+    unit = 1 / contour.abscissa
+    highest = unit * (float(labels.transform[0, 0].real) - math.log(budget))
+    lower, upper = quantile_by(bounds, budget, highest, unit / 20, EPSILON)
+    return Interval(lower, upper, "contour") if math.isfinite(upper - lower) else None
 
 
 def contour_violation(loss: FinalLoss, maximum_loss: float, shared: float | None = None) -> Interval | None:
@@ -158,61 +162,6 @@ def contour_violation(loss: FinalLoss, maximum_loss: float, shared: float | None
         if upper - lower < 1e-9 * level:
             break
     return Interval(lower, upper, "contour") if found else None
-
-
-def _invert(contour: Contour, labels: Labels, probability: float) -> tuple[float, float] | None:
-    """Interval of y with P(G - E G <= y) = probability."""
-
-    def bounds(deviation: float) -> tuple[float, float]:
-        low, high = distribution(contour, labels, np.array([deviation]))
-        return float(low[0]), float(high[0])
-
-    def excess(deviation: float) -> float:
-        low, high = bounds(deviation)
-        return (low + high) / 2 - probability
-
-    bracket = _bracket(contour, labels, probability)
-    if bracket is None:
-        return None
-    root = float(optimize.brentq(excess, *bracket, xtol=1e-300, rtol=8 * EPSILON))
-    return _widen(bounds, root, probability, (bracket[1] - bracket[0]) * 1e-3)
-
-
-def _bracket(contour: Contour, labels: Labels, probability: float) -> tuple[float, float] | None:
-    """Two deviations with certified probabilities below and above ``probability``."""
-    unit = 1 / contour.abscissa
-    # By Chernoff's bound the quantile lies above `chernoff`, as a rule by three units or so.
-    chernoff = unit * (math.log(probability) - float(labels.transform[0, 0].real))
-    points = chernoff + unit * np.concatenate([[-1.0], np.geomspace(0.05, 60, 80)])
-    many = labels[np.zeros(len(points), dtype=np.intp)]
-    low, high = distribution(contour, many, points)
-    below, above = np.flatnonzero(high < probability), np.flatnonzero(low > probability)
-    if not len(above):
-        return None
-    start = int(below[below < above[0]][-1]) if (below < above[0]).any() else -1
-    return (float(points[start]), float(points[above[0]])) if start >= 0 else None
-
-
-def _widen(
-    bounds: Callable[[float], tuple[float, float]], root: float, probability: float, probe: float
-) -> tuple[float, float] | None:
-    """Smallest interval around ``root`` whose ends are certified to lie on either side of the quantile."""
-    low, high = bounds(root)
-    density = (sum(bounds(root + probe)) - sum(bounds(root - probe))) / (4 * probe)
-    reach = 0.55 * (high - low) / density + 4 * EPSILON * abs(root)
-    ends = []
-    for sign in (-1.0, 1.0):
-        distance = reach
-        for _ in range(60):
-            low, high = bounds(root + sign * distance)
-            # the budget itself was rounded to a double
-            if high <= probability * (1 - EPSILON) if sign < 0 else low >= probability * (1 + EPSILON):
-                break
-            distance *= 1.3
-        else:
-            return None
-        ends.append(root + sign * distance)
-    return ends[0], ends[1]
 
 
 def has_contour(loss: FinalLoss) -> bool:

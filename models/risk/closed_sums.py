@@ -63,15 +63,19 @@ def closed_quantile(loss: FinalLoss, budget: Fraction) -> Interval | None:
 
 
 def quantile_by(
-    bounds: Callable[[float], tuple[float, float]], budget: Fraction, centre: float, spread: float
+    bounds: Callable[[float], tuple[float, float]],
+    budget: Fraction,
+    centre: float,
+    spread: float,
+    close: float = _CLOSE,
 ) -> tuple[float, float]:
     """Bounds of the (1 - budget)-quantile by bounds of P(loss > value); infinite where none is found."""
-    lower = _edge(lambda value: bounds(value)[0] > budget, centre, spread)[0]
-    start, first = (lower, _CLOSE * spread) if math.isfinite(lower) else (centre, spread)
-    return lower, _edge(lambda value: bounds(value)[1] > budget, start, first)[1]
+    lower = _edge(lambda value: bounds(value)[0] > budget, centre, spread, close)[0]
+    start, first = (lower, close * spread) if math.isfinite(lower) else (centre, spread)
+    return lower, _edge(lambda value: bounds(value)[1] > budget, start, first, close)[1]
 
 
-def _edge(holds: Callable[[float], bool], centre: float, first: float) -> tuple[float, float]:
+def _edge(holds: Callable[[float], bool], centre: float, first: float, close: float) -> tuple[float, float]:
     """Two values close together of which something holds at the lower, and not at the upper.
 
     They are sought at ``first`` from the centre, and farther away; infinite if not found.
@@ -81,7 +85,7 @@ def _edge(holds: Callable[[float], bool], centre: float, first: float) -> tuple[
         steps = (centre + sign * first * 3.0**step for step in range(_EXPANSIONS))
         ends[side] = next((value for value in steps if holds(value) is (side == 0)), ends[side])
     low, high = ends
-    while math.isfinite(high - low) and high - low > _CLOSE * (abs(low - centre) + first):
+    while math.isfinite(high - low) and high - low > close * (abs(low - centre) + first):
         middle = low + (high - low) / 2
         if not low < middle < high:
             break

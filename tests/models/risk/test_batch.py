@@ -111,25 +111,6 @@ def test_the_unit_of_the_loss_does_not_matter(name, exponent):
     assert found.width <= 2 * known.width + 1e-9
 
 
-def test_the_best_of_random_batches_is_what_single_verdicts_say():
-    """Batch, kept labels and single verdicts on plans of all kinds of increments."""
-    rng = np.random.default_rng(2)
-    terms = [Term(-1.0, LAWS[name]) for name in ("normal", "inverse gamma", "lognormal", "atoms")]
-    terms.append(Term(1.0, LAWS["student t"]))
-    losses = []
-    for _ in range(6):
-        pairs = [(term, int(rng.integers(0, 4))) for term in terms[:4]]
-        pairs.append((terms[4], int(rng.integers(0, 2))))
-        draft = FinalLoss(0.0, tuple(pairs))
-        spread = math.sqrt(sum(count for _, count in pairs))
-        losses.append(FinalLoss(-draft.mean() - float(rng.uniform(0.3, 2.0)) * spread, tuple(pairs)))
-    seen = set()
-    for found in verdicts(losses, 0.0):
-        assert len(set(found) - {Verdict.UNDECIDED}) == 1
-        seen |= set(found)
-    assert seen >= {Verdict.MET, Verdict.VIOLATED}
-
-
 def test_losses_with_an_increment_that_has_no_transform_are_left_to_others():
     """A lognormal that raises the loss has no exponential moment; without it the batch decides."""
     rise = Term(1.0, LAWS["lognormal"])

@@ -1,6 +1,5 @@
 """The dispatcher, cores and batches, against evaluators that share nothing with them."""
 
-import math
 from fractions import Fraction
 
 import mpmath
@@ -8,18 +7,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import integrate, stats
 
-from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.interval import Interval
 from depl.models.problem.epochs import FinalLoss, Term
-from depl.models.problem.laws import Empirical, InverseGamma, Lognormal, Normal, StudentT
+from depl.models.problem.laws import Empirical, InverseGamma, Normal, StudentT
 from depl.models.risk import certify
 from depl.models.risk.certify import certified_margin, certified_quantile, certified_violation
 from depl.models.risk.cores import EVALUATOR as BY_CORES
-from depl.models.risk.cores import cored_violation
 from depl.models.risk.grid import grid_violation
-from depl.models.risk.sampling import sample_final_loss
 from depl.models.risk.verdicts import LossClasses, PreparedVerdicts, certified_verdict
 
 PAPER = InverseGamma(mean=1.0, variance=0.03)
@@ -59,23 +54,6 @@ def test_a_loss_without_randomness_meets_its_target_up_to_the_atom_tolerance():
     assert certified_violation(loss_of(), 20.0 - 2e-9).lower == 1
 
 
-@pytest.mark.parametrize("budget", [Fraction(1, 2), Fraction(1, 10), HUNDREDTH, Fraction(1, 10**6)])
-def test_quantile_and_violation_invert_each_other(budget):
-    loss = loss_of((-1.0, PAPER, 6), (-0.5, Lognormal(mean=1.0, variance=0.1), 2))
-    quantile = certified_quantile(loss, budget)
-    assert certified_violation(loss, quantile.lower - 1e-9).exceeds(budget)
-    assert certified_violation(loss, quantile.upper + 1e-9).at_most(budget)
-    assert quantile.width < 1e-10
-
-
-def test_quantile_of_a_normal_loss_is_the_textbook_one():
-    loss = loss_of((-1.0, Normal(mean=1.0, variance=0.04), 9))
-    truth = 20 - 9 + stats.norm.isf(0.01) * math.sqrt(9 * 0.04)
-    quantile = certified_quantile(loss, HUNDREDTH)
-    assert quantile.lower <= truth * (1 + 1e-14)
-    assert truth * (1 - 1e-14) <= quantile.upper
-
-
 @given(st.floats(2.1, 400), st.integers(1, 60), st.sampled_from([0.5, 0.1, 0.01, 1e-4, 1e-8]))
 @settings(max_examples=12, deadline=None)
 def test_margin_is_certified_to_ten_digits(shape, epochs, probability):
@@ -84,60 +62,6 @@ def test_margin_is_certified_to_ten_digits(shape, epochs, probability):
     )
     assert margin is not None
     assert margin.width / 2 <= 1e-10 * abs(margin.middle)
-
-
-def test_quantile_rises_with_omega():
-    loss = loss_of((-1.0, PAPER, 4), (1.0, jump(4), 1))
-    quantiles = [certified_quantile(loss, Fraction(1, n)) for n in (5, 20, 100)]
-    assert quantiles[0].upper < quantiles[1].lower
-    assert quantiles[1].upper < quantiles[2].lower
-
-
-@pytest.mark.parametrize("budget", [Fraction(1, 10**15), Fraction(1), Fraction(0)])
-def test_a_budget_below_rounding_is_refused(budget):
-    with pytest.raises(InvalidInputError, match="rounding"):
-        certified_quantile(loss_of((-1.0, PAPER, 4)), budget)
-
-
-@pytest.mark.parametrize("nu", [1.5, 2.0, 4.0])
-def test_one_untruncated_switch_agrees_with_direct_integration(nu):
-    loss = loss_of((-1.0, Normal(mean=1.0, variance=0.03), 10), (1.0, jump(nu), 1))
-    value = 11.2
-    spread = math.sqrt(0.3)
-
-    def integrand(s: float) -> float:
-        return stats.t.pdf(s, nu, 0.3, 0.1) * stats.norm.sf(value - 10 - s, scale=spread)
-
-    truth = sum(
-        integrate.quad(integrand, a, b, epsabs=1e-14, limit=400)[0]
-        for a, b in ((-5, 0), (0, 1), (1, 4), (4, 60))
-    )
-    truth += stats.t.sf(60, nu, 0.3, 0.1)
-    interval = cored_violation(loss, value)
-    assert interval is not None
-    assert interval.lower - 1e-11 <= truth <= interval.upper + 1e-11
-    assert interval.width <= 1e-3 * interval.upper
-
-
-@pytest.mark.parametrize(("nu", "switches"), [(1.5, 1), (2.0, 2), (4.0, 3)])
-def test_untruncated_switches_agree_with_monte_carlo_and_the_grid(nu, switches):
-    loss = loss_of((-1.0, PAPER, 10), (1.0, jump(nu), switches))
-    value = 11.2 + 0.3 * switches
-    interval = certified_violation(loss, value)
-    grid = grid_violation(loss, value)
-    assert grid.lower <= interval.upper
-    assert interval.lower <= grid.upper
-    draws = sample_final_loss(loss, np.random.default_rng(7), 400_000)
-    frequency = float((draws > value).mean())
-    deviation = math.sqrt(interval.middle * (1 - interval.middle) / len(draws))
-    assert abs(frequency - interval.middle) <= 4 * deviation + interval.width
-
-
-def test_undecided_is_never_feasible():
-    loss = loss_of((-1.0, PAPER, 10), (1.0, jump(2.0), 2))
-    quantile = certified_quantile(loss, HUNDREDTH)
-    inside = certified_violation(loss, quantile.middle)
-    assert not inside.at_most(HUNDREDTH) or inside.upper <= HUNDREDTH
 
 
 def mixed_classes(rng: np.random.Generator, terms: list[Term], plans: int) -> LossClasses:
@@ -172,16 +96,6 @@ def test_classes_in_which_no_increment_decays_are_left_to_exact_sums():
     terms = [Term(-1.0, Empirical(values=(0.7, 1.0, 1.31))), Term(-0.61, Empirical(values=(0.8, 1.27)))]
     classes = mixed_classes(np.random.default_rng(11), [*terms, Term(1.0, jump(3.0))], 24)
     assert not PreparedVerdicts(15.2, Fraction(1, 20)).many(classes).any()
-
-
-@pytest.mark.parametrize("variance", [1e-4, 1e-6, 1e-8])
-def test_a_lognormal_of_little_spread_is_nearly_normal(variance):
-    loss = loss_of((-1.0, Lognormal(mean=1.0, variance=variance), 3))
-    quantile = certified_quantile(loss, HUNDREDTH)
-    spread = math.sqrt(3 * variance)
-    normal = 17 + stats.norm.isf(0.01) * spread
-    assert quantile.middle == pytest.approx(normal, abs=10 * variance)
-    assert quantile.width < 1e-10
 
 
 @pytest.mark.parametrize("shape", [1.005, 1.05, 1.5])

@@ -1,12 +1,11 @@
 """Atoms beside one or two Student-t laws: against mpmath, adaptive quadrature and sums written out."""
 
-import itertools
 from fractions import Fraction
 
 import mpmath
 import numpy as np
 import pytest
-from scipy import integrate, stats
+from scipy import stats
 
 import depl
 from depl.models.foundation.errors import InvalidInputError
@@ -21,7 +20,7 @@ from depl.models.problem.instance import (
     Target,
 )
 from depl.models.problem.laws import Deterministic, Empirical, Normal, StudentT
-from depl.models.risk.certify import certified_quantile, certified_violation
+from depl.models.risk.certify import certified_violation
 from depl.models.risk.closed_sums import closed_quantile, closed_violation
 from depl.models.solving.result import Solution
 
@@ -85,67 +84,6 @@ def test_two_student_laws_agree_with_a_quadrature_of_thirty_digits(one, other, v
     )
     assert found.lower <= expected <= found.upper
     assert found.width <= 3e-10 * expected
-
-
-def cut(law):
-    """Density and survival function of a law that was cut, by scipy's law before that."""
-    base = stats.t(law.degrees_of_freedom, law.location, law.scale)
-    below, mass = base.sf(law.upper), base.sf(law.lower) - base.sf(law.upper)
-    return lambda x: base.pdf(x) / mass, lambda x: (base.sf(np.clip(x, law.lower, law.upper)) - below) / mass
-
-
-@pytest.mark.parametrize("value", [-1.0, 0.4, 2.0, 5.9])
-def test_two_cut_laws_beside_atoms(value):
-    one, other = student(4.0, 0.2, 0.5, -1.0, 3.0), student(2.0, 0.0, 1.0, -0.5, 2.0)
-
-    survival, density = cut(one)[1], cut(other)[0]
-
-    def both(rest):
-        marks = sorted({-0.5, 2.0, *np.clip([rest - 3.0, rest + 1.0, rest - 0.2, 0.0], -0.5, 2.0)})
-        parts = [
-            integrate.fixed_quad(lambda u: density(u) * survival(rest - u), *ends, n=60)[0]
-            for ends in itertools.pairwise(marks)
-        ]
-        return sum(parts)
-
-    expected = sum(weight * both(value - atom) for atom, weight in ((0.0, 0.25), (1.0, 0.5), (5.0, 0.25)))
-    found = closed_violation(loss_of((1.0, one, 1), (1.0, other, 1), (1.0, DICE, 1)), value)
-    assert found.lower - 1e-12 <= expected <= found.upper + 1e-12
-    assert found.width <= 1e-9
-
-
-@pytest.mark.parametrize(
-    "law", [student(7.0, 0.1, 0.2), student(2.5, 0.1, 0.2, -0.3, 0.9)], ids=["whole", "cut"]
-)
-def test_atoms_beside_one_law_are_the_sum_written_out(law):
-    loss = loss_of((-0.1, DICE, 2), (2.0, law, 1), constant=0.3)
-    for value in (-0.9, -0.2, 0.2, 0.35, 1.0, 1.9):
-        expected = 0.0
-        for (a, p), (b, q) in itertools.product(zip((0, 1, 5), (0.25, 0.5, 0.25), strict=True), repeat=2):
-            rest = (value - 0.3 + 0.1 * (a + b)) / 2
-            tail = stats.t.sf(rest, 7, 0.1, 0.2) if law.lower is None else cut(law)[1](rest)
-            expected += p * q * tail
-        found = certified_violation(loss, value)
-        assert found.lower - 1e-15 <= expected <= found.upper + 1e-15
-        assert found.width <= 1e-10
-
-
-@pytest.mark.parametrize("budget", [Fraction(1, 2), Fraction(1, 100), Fraction(1, 10**10)])
-@pytest.mark.parametrize(
-    "loss",
-    [
-        loss_of((1.0, student(3.0), 2)),
-        loss_of((-1.0, DICE, 2), (1.0, student(3.0, 0.5, 0.25), 1)),
-        loss_of((1.0, student(3.0, 0.5, 0.25, -1.0, 1.0), 1)),
-    ],
-    ids=["two", "atoms", "cut"],
-)
-def test_the_budget_lies_between_the_probabilities_at_the_ends_of_the_quantile(loss, budget):
-    found = certified_quantile(loss, budget)
-    assert found.width <= 1e-8 * (1 + abs(found.upper))
-    assert certified_violation(loss, found.lower - 1e-7).lower > budget * (1 - Fraction(1, 100))
-    assert certified_violation(loss, found.upper + 1e-7).upper < budget * (1 + Fraction(1, 100))
-    assert found.lower <= found.upper
 
 
 def test_what_is_left_to_other_evaluators():

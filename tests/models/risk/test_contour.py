@@ -28,7 +28,6 @@ from depl.models.risk.contour import (
     like,
     violation,
 )
-from depl.models.risk.sampling import monte_carlo_violation, sample_final_loss
 from tests.oracles.ball_arithmetic import BallSum, convolved, distribution_function, mean
 
 TABLE_ONE = tuple(InverseGamma(mean=m, variance=v) for m, v in ((1.02, 0.031), (1.0, 0.01), (0.98, 0.007)))
@@ -123,43 +122,6 @@ def test_one_increment_has_the_violation_of_its_distribution_function(name, leve
 
 
 # --- several increments: ball arithmetic and quadrature ---------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "loss",
-    [
-        decaying_plan(6),
-        gain((1.0, InverseGamma(shape=2.1, scale=1.1), 1), (0.3, InverseGamma(shape=20.0, scale=19.0), 4)),
-        gain((1.0, InverseGamma(shape=1.5, scale=0.5), 2), (0.5, InverseGamma(shape=1.9, scale=1.0), 1)),
-        gain((0.5, InverseGamma(shape=60.0, scale=59.0), 3), (1.0, TRACES, 2)),
-        gain((0.5, InverseGamma(shape=5.0, scale=4.0), 2), (-1.0, Normal(mean=0.1, variance=0.01), 1)),
-        gain((1.0, Lognormal(mean=1.0, variance=0.2), 2), (-1.0, Normal(mean=0.1, variance=0.01), 1)),
-    ],
-)
-@pytest.mark.parametrize(
-    "budget", [pytest.param(Fraction(1, 2), marks=pytest.mark.slow), Fraction(1, 20), Fraction(1, 10**6)]
-)
-def test_sums_contain_the_value_from_ball_arithmetic(loss, budget):
-    assert_matches_ball_arithmetic(loss, budget, digits=18)
-
-
-def test_a_truncated_switch_and_observed_improvements_contain_the_value_from_ball_arithmetic():
-    loss = gain((0.5, InverseGamma(shape=60.0, scale=59.0), 3), (1.0, TRACES, 2), (-1.0, SWITCH, 1))
-    assert_matches_ball_arithmetic(loss, Fraction(1, 100), digits=16)
-
-
-def assert_matches_ball_arithmetic(loss, budget, digits):
-    margin = certified_margin(loss, budget)
-    probability = float(budget)
-    reference = BallSum(loss.terms, probability, -margin.lower, digits=digits)
-    below, above = reference.probability(-margin.upper), reference.probability(-margin.lower)
-    assert float(below.upper()) <= probability <= float(above.lower())
-    assert margin.width < 2e-10 * abs(margin.middle)
-    # The target is a double, hence a deviation that is not quite the margin.
-    maximum = loss.mean() + margin.middle
-    with ctx.workprec(120):
-        value = reference.probability(arb(loss.constant) - maximum - reference.expectation)
-    assert contains(contour_violation(loss, maximum), value)
 
 
 @settings(max_examples=3)
@@ -403,18 +365,6 @@ def test_a_batch_gives_what_each_plan_gives_by_itself():
         assert upper[index] - lower[index] < 1e-10
 
 
-def test_every_threshold_may_be_common_or_a_plans_own():
-    loss = decaying_plan(5)
-    contour = choose_contour(loss.terms, 0.05)
-    labels = labels_of(loss, contour)[np.zeros(3, dtype=np.intp)]
-    thresholds = float(labels.mean[0]) - np.array([0.1, 0.2, 0.3])
-    together = violation(contour, labels, thresholds)
-    for index, threshold in enumerate(thresholds):
-        common = violation(contour, labels, float(threshold))
-        assert common[0][index] == together[0][index]
-        assert common[1][index] == together[1][index]
-
-
 # --- other evaluators -------------------------------------------------------------------------------------
 
 
@@ -423,17 +373,6 @@ def test_margins_grow_with_omega(loss):
     budgets = [Fraction(1, 2), Fraction(1, 4), *(Fraction(1, 10**n) for n in range(1, 13))]
     margins = [certified_margin(loss, budget) for budget in budgets]
     assert all(one.upper < other.lower for one, other in itertools.pairwise(margins))
-
-
-@pytest.mark.parametrize("loss", [decaying_plan(5), gain((0.5, TABLE_ONE[0], 4), (-1.0, SWITCH, 1))])
-def test_monte_carlo_counts_as_many_violations_as_certified(loss):
-    maximum = certified_quantile(loss, Fraction(1, 20)).middle
-    estimate = monte_carlo_violation(loss, maximum, 400_000, np.random.default_rng(11))
-    expected = contour_violation(loss, maximum).middle
-    score = (estimate.estimate - expected) / math.sqrt(expected * (1 - expected) / 400_000)
-    assert abs(score) < 3
-    samples = sample_final_loss(loss, np.random.default_rng(12), 1000)
-    assert abs(samples.mean() - loss.mean()) < 4 * math.sqrt(loss.variance() / 1000)
 
 
 def test_a_contour_with_too_few_nodes_still_has_chernoffs_bound():

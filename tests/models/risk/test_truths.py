@@ -1,0 +1,345 @@
+"""Laws by evaluators by oracles: intervals contain the truth, verdicts and quantiles lie on their side of it.
+
+Oracles share no formula with the evaluators: closed forms, ball arithmetic, quadrature, Gil-Pelaez's integral
+and whole fractions. `require` asks all directions in one place.
+"""
+
+import functools
+import itertools
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from flint import acb, arb, ctx
+from mpmath import mp
+from scipy import integrate, special, stats
+
+from depl import risk
+from depl.models.foundation.interval import Interval
+from depl.models.problem.epochs import FinalLoss, Term
+from depl.models.problem.laws import Empirical, InverseGamma, Law, Lognormal, Normal, StudentT, register_law
+from depl.models.risk.certify import (
+    certified_quantile,
+    certified_violation,
+    contour_violation,
+    has_contour,
+)
+from depl.models.risk.closed_sums import closed_violation
+from depl.models.risk.cores import cored_violation
+from depl.models.risk.discrete import exact_quantile, exact_violation
+from depl.models.risk.grid import grid_quantile, grid_violation
+from depl.models.risk.verdicts import LossClasses, PreparedVerdicts, Verdict, certified_verdict
+from tests.cases.gamma_law import BareGammaLaw, GammaLaw
+from tests.oracles.ball_arithmetic import BallSum
+
+POINTS = 2**13
+"""Of the grids that are asked beside the evaluator of each loss."""
+
+Truth = Callable[[float], tuple[float, float]]
+"""P(loss > value) by an oracle, between two numbers."""
+
+
+class Case(NamedTuple):
+    """A loss, its oracle, who answers, and how wide the answer may be relative to it."""
+
+    loss: FinalLoss
+    truth: Truth
+    values: tuple[float, ...]
+    how: str
+    width: float = 1e-9
+
+
+def loss_of(*terms: tuple[float, Law, int], constant: float = 0.0) -> FinalLoss:
+    return FinalLoss(constant, tuple((Term(weight, law), count) for weight, law, count in terms))
+
+
+def near(oracle: Callable[[float], float], slack: float = 1e-12, away: float = 1e-16) -> Truth:
+    """Of an oracle that is right up to a relative and an absolute error."""
+
+    def truth(value: float) -> tuple[float, float]:
+        found = oracle(value)
+        return found * (1 - slack) - away, found * (1 + slack) + away
+
+    return truth
+
+
+def student(nu: float, location=0.0, scale=1.0, lower=None, upper=None) -> StudentT:
+    return StudentT(degrees_of_freedom=nu, location=location, scale=scale, lower=lower, upper=upper)
+
+
+def normal_case(places: tuple[float, ...]) -> Case:
+    laws = [(Normal(mean=1.0, variance=0.25), -1.0, 3), (Normal(mean=-0.5, variance=1.5), 0.5, 10)]
+    mean = 0.7 + sum(c * n * law.mean for law, c, n in laws)
+    deviation = math.sqrt(sum(c * c * n * law.variance for law, c, n in laws))
+    values = tuple(mean + place * deviation for place in places)
+    loss = loss_of(*((c, law, n) for law, c, n in laws), constant=0.7)
+    return Case(loss, near(lambda v: stats.norm.sf(v, mean, deviation), 1e-11), values, "contour")
+
+
+def gamma_case(kind: type, shape: float, scale: float, count: int, sign: float) -> Case:
+    law, total = kind(shape=shape, scale=scale), stats.gamma(count * shape, scale=scale)
+    loss = loss_of((sign, law, count), constant=1.0)
+    oracle = (lambda v: total.cdf(1.0 - v)) if sign < 0 else (lambda v: total.sf(v - 1.0))
+    values = tuple(1.0 + sign * float(total.ppf(level)) for level in (0.02, 0.5, 0.9))
+    sharp = kind is GammaLaw and sign < 0 and count * shape > 20
+    return Case(loss, near(oracle), values, "contour" if sharp else "", 1e-8 if sharp else 0.05)
+
+
+def single_case(law: Law, base, how: str, width: float = 1e-9) -> Case:
+    values = tuple(2.0 - float(base.ppf(level)) for level in (1e-12, 1e-6, 0.03, 0.4))
+    return Case(
+        loss_of((-1.0, law, 1), constant=2.0), near(lambda v: base.cdf(2.0 - v), 1e-9), values, how, width
+    )
+
+
+def inverse_gamma(shape: float, scale: float) -> Case:
+    return single_case(
+        InverseGamma(shape=shape, scale=scale), stats.invgamma(shape, scale=scale), "contour", 1e-7
+    )
+
+
+def lognormal(mean: float, variance: float) -> Case:
+    base = stats.lognorm(math.sqrt(variance), scale=math.exp(mean))
+    return single_case(Lognormal(log_mean=mean, log_variance=variance), base, "contour", 1e-7)
+
+
+def ball_case(*terms: tuple[float, Law, int], levels=(0.05, 1e-6)) -> Case:
+    """By Poisson's summation in balls; targets where P is about a few numbers."""
+    loss = loss_of(*terms, constant=5.0)
+    values = tuple(certified_quantile(loss, Fraction(str(level))).middle for level in levels)
+
+    @functools.cache
+    def truth(value: float) -> tuple[float, float]:
+        level = max(certified_violation(loss, value).middle, 1e-9)
+        ball = BallSum(loss.terms, level, loss.mean() - value, digits=16)
+        with ctx.workprec(120):
+            found = ball.probability(arb(loss.constant) - value - ball.expectation)
+        return float(found.lower()), float(found.upper())
+
+    return Case(loss, truth, values, "contour")
+
+
+def beside_normals(
+    bells: int, law: StudentT, constant: float, values: tuple[float, ...], width: float
+) -> Case:
+    """The integral of f_T(s) P(G < constant + s - value) over s = location + scale sinh(x)."""
+    ends = [math.asinh((end - law.location) / law.scale) for end in law.support()]
+    ends = [
+        end if math.isfinite(end) else math.copysign(90.0 / law.degrees_of_freedom + 12.0, end)
+        for end in ends
+    ]
+    nodes, weights = np.polynomial.legendre.leggauss(20)
+    edges = np.linspace(*ends, 3001)
+    half = np.diff(edges)[:, None] / 2
+    x, mass = (edges[:-1, None] + half * (1 + nodes)).ravel(), (half * weights).ravel()
+    density = (1 + np.sinh(x) ** 2 / law.degrees_of_freedom) ** (-(law.degrees_of_freedom + 1) / 2) * np.cosh(
+        x
+    )
+    density *= mass / float(density @ mass)
+
+    def oracle(value: float) -> float:
+        reached = constant - value - bells + law.location + law.scale * np.sinh(x)
+        return float(density @ special.ndtr(reached / math.sqrt(0.2 * bells)))
+
+    loss = loss_of((-1.0, Normal(mean=1.0, variance=0.2), bells), (1.0, law, 1), constant=constant)
+    return Case(loss, near(oracle, 1e-9), values, "contour", width)
+
+
+def of_freedom_three(*scales: float, how: str, width: float, values=(0.0, 5.0, 300.0)) -> Case:
+    """E exp(i s T) = (1 + r) exp(-r) with r = sqrt(3) |s|; Gil-Pelaez's integral in 30 digits."""
+
+    @functools.cache
+    def oracle(value: float) -> float:
+        with mp.workdps(30):
+            roots = [mp.sqrt(3) * abs(mp.mpf(scale)) for scale in scales]
+
+            def integrand(s):
+                shares = mp.fprod((1 + root * s) * mp.exp(-root * s) for root in roots)
+                return shares * mp.sin(s * value) / s if s else mp.mpf(value)
+
+            length = mp.mpf(100) / sum(roots)
+            marks = mp.linspace(0, length, 12 + int(value * length / 6))
+            return float(mp.mpf(1) / 2 - mp.quad(integrand, marks) / mp.pi)
+
+    loss = loss_of(*((scale, student(3.0), 1) for scale in scales))
+    return Case(loss, near(oracle, 1e-12), values, how, width)
+
+
+def atoms_case() -> Case:
+    """In whole fractions, by all combinations."""
+    laws = [((0.0, 1.0, 5.0), Fraction(-1, 2), 2), ((-0.3, 0.1), Fraction(2), 2)]
+    sides = [[c * Fraction(str(v)) for v in values] for values, c, n in laws for _ in range(n)]
+    sums = [Fraction(1, 4) + sum(chosen) for chosen in itertools.product(*sides)]
+
+    def truth(value: float) -> tuple[float, float]:
+        share = Fraction(sum(s > Fraction(str(value)) + Fraction(1, 10**9) for s in sums), len(sums))
+        return float(share), float(share)
+
+    loss = loss_of(*((float(c), Empirical(values=v), n) for v, c, n in laws), constant=0.25)
+    return Case(loss, truth, (-4.0, -0.35, 0.05, 0.6), "exact sum", 1e-15)
+
+
+def atoms_beside(law: StudentT) -> Case:
+    """The sum over the atoms, written out, by scipy's survival function."""
+    base, dice = stats.t(law.degrees_of_freedom, law.location, law.scale), (0.0, 1.0, 5.0)
+    low, high = (base.sf(end) for end in law.support())
+
+    def oracle(value: float) -> float:
+        tails = [base.sf(np.clip((value + 0.1 * (a + b)) / 2, *law.support())) for a in dice for b in dice]
+        return float(np.mean([(tail - high) / (low - high) for tail in tails]))
+
+    loss = loss_of((-0.1, Empirical(values=dice), 2), (2.0, law, 1))
+    return Case(loss, near(oracle, 1e-10, 1e-13), (-0.9, 0.2, 0.35, 1.0), "closed sum", 1e-9)
+
+
+def two_cut() -> Case:
+    """Two cut laws, piece by piece between the kinks."""
+    one, other = student(4.0, 0.2, 0.5, -1.0, 3.0), student(2.0, 0.0, 1.0, -0.5, 2.0)
+    base, flat = stats.t(4.0, 0.2, 0.5), stats.t(2.0)
+    ends, mass = (base.sf(3.0), base.sf(-1.0)), flat.cdf(2.0) - flat.cdf(-0.5)
+
+    def oracle(value: float) -> float:
+        marks = sorted({-0.5, 2.0, *np.clip([value - 3.0, value + 1.0, value - 0.2, 0.0], -0.5, 2.0)})
+
+        def integrand(u):
+            tail = (base.sf(np.clip(value - u, -1.0, 3.0)) - ends[0]) / (ends[1] - ends[0])
+            return flat.pdf(u) / mass * tail
+
+        return sum(integrate.fixed_quad(integrand, *pair, n=60)[0] for pair in itertools.pairwise(marks))
+
+    return Case(
+        loss_of((1.0, one, 1), (1.0, other, 1)),
+        near(oracle, 0, 1e-12),
+        (-1.0, 0.4, 2.0, 4.5),
+        "closed sum",
+        1e-6,
+    )
+
+
+def fast_and_slow() -> Case:
+    """Exponential increments of different rates: the hypoexponential law in forty digits."""
+    rates = [0.5, 1.0, 2.0, 4.0]
+
+    def oracle(value: float) -> float:
+        with mp.workdps(40):
+            shares = [mp.fprod(mp.mpf(o) / (o - r) for o in rates if o != r) for r in rates]
+            return float(1 - sum(s * mp.exp(-r * -value) for s, r in zip(shares, rates, strict=True)))
+
+    loss = loss_of(*((-1 / rate, GammaLaw(shape=1.0, scale=1.0), 1) for rate in rates))
+    return Case(loss, near(oracle), (-0.5, -12.0), "", 1e-3)
+
+
+FAST, SLOW = InverseGamma(mean=1.02, variance=0.031), InverseGamma(mean=0.98, variance=0.007)
+SWITCH = student(3.0, 0.1, 0.05, -0.2, 0.5)
+TRACES = Empirical(values=(0.7, 0.9, 1.0, 1.05, 1.3), weights=(1.0, 3.0, 3.0, 2.0, 1.0))
+NOISE = Normal(mean=0.1, variance=0.01)
+CASES: dict[str, Callable[[], Case]] = {
+    "normal": lambda: normal_case((-3.0, 0.0, 1.0, 4.0)),
+    "normal, far": lambda: normal_case((-8.0, 8.0)),
+    **{
+        f"{kind.__name__} {shape}, {sign:+}": functools.partial(gamma_case, kind, shape, scale, count, sign)
+        for kind in (GammaLaw, BareGammaLaw)
+        for shape, scale, count, sign in ((25.0, 0.04, 4, -1.0), (4.0, 0.5, 6, -1.0), (0.7, 2.0, 3, 1.0))
+    },
+    **{f"inverse gamma {a}": functools.partial(inverse_gamma, a, a - 1) for a in (1.5, 5.0, 35.6, 1000.0)},
+    "lognormal": lambda: lognormal(-3.0, 0.25),
+    "narrow lognormal": lambda: lognormal(0.0, 1e-4),
+    "one t": lambda: single_case(student(3.0, 1.0, 0.5), stats.t(3.0, 1.0, 0.5), "closed sum"),
+    "inverse gammas": lambda: ball_case((-1.0, FAST, 3), (-0.4, SLOW, 4)),
+    "heavy inverse gammas": lambda: ball_case(
+        (-1.0, InverseGamma(shape=1.5, scale=0.5), 2), (-0.5, InverseGamma(shape=1.9, scale=1.0), 1)
+    ),
+    "with atoms": lambda: ball_case((-0.5, InverseGamma(shape=60.0, scale=59.0), 3), (-1.0, TRACES, 2)),
+    "with normal": lambda: ball_case((-1.0, Lognormal(mean=1.0, variance=0.2), 2), (1.0, NOISE, 1)),
+    "with a cut t": lambda: ball_case((-0.5, FAST, 3), (-1.0, TRACES, 1), (1.0, SWITCH, 1), levels=(0.01,)),
+    "one t beside normals": lambda: beside_normals(3, student(3.0, 0.1, 0.3), 2.0, (-0.5, 0.3, 9.0), 1e-4),
+    "a heavy t beside normals": lambda: beside_normals(10, student(1.5, 0.3, 0.1), 11.0, (1.2, 2.5), 1e-3),
+    "a t cut far out": lambda: beside_normals(3, student(2.0, 0.05, 0.1, -1e4, 1e4), 0.5, (-1.0, 0.5), 2e-3),
+    "two t": lambda: of_freedom_three(1.0, -0.125, how="closed sum", width=3e-10),
+    "three t": lambda: of_freedom_three(1.0, 0.5, 0.5, how="directed grid", width=1e-2, values=(2.0, 30.0)),
+    "atoms": atoms_case,
+    "atoms beside a t": lambda: atoms_beside(student(7.0, 0.1, 0.2)),
+    "atoms beside a cut t": lambda: atoms_beside(student(2.5, 0.1, 0.2, -0.3, 0.9)),
+    "two cut t": two_cut,
+    "exponential": fast_and_slow,
+}
+
+
+def require(found: Interval | None, truth: tuple[float, float]) -> None:
+    """The truth, up to what the oracle leaves open, is inside."""
+    if found is not None:
+        assert found.lower <= truth[1]
+        assert truth[0] <= found.upper
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_evaluator_contains_the_truth(name: str, own_laws: None) -> None:
+    register_law(GammaLaw)
+    register_law(BareGammaLaw)
+    loss, oracle, values, how, width = CASES[name]()
+    given = [(term.law, term.coefficient, count) for term, count in loss.terms]
+    for value in values:
+        truth, found = oracle(value), certified_violation(loss, value)
+        require(found, truth)
+        assert how in found.how
+        assert found.width <= width * max(found.upper, 1e-15) + 2e-15
+        for evaluator in (exact_violation, contour_violation, cored_violation, closed_violation):
+            if has_contour(loss) or evaluator is not contour_violation:
+                require(evaluator(loss, value), truth)
+        require(grid_violation(loss, value, POINTS), truth)
+        if how != "exact sum":  # which forgives an atom just above its target
+            require(risk.probability(given, value, constant=loss.constant, above=True), truth)
+            require(risk.probability(given, value, constant=loss.constant).complement(), truth)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_verdicts_and_quantiles_are_on_their_side_of_the_truth(name: str, own_laws: None) -> None:
+    """With budgets a little below and above the truth; a quantile is where the truth passes the budget."""
+    register_law(GammaLaw)
+    register_law(BareGammaLaw)
+    loss, oracle, values, how, _ = CASES[name]()
+    for value in values[:2]:
+        low, high = oracle(value)
+        for share in (0.99, 1.01):
+            budget = Fraction(share * (low if share < 1 else high))
+            if not Fraction(1, 10**13) < budget < 1:
+                continue
+            wrong = Verdict.MET if share < 1 else Verdict.VIOLATED
+            assert certified_verdict(loss, value, budget) is not wrong
+            assert PreparedVerdicts(value, budget).verdict(loss) is not wrong
+            assert wrong not in PreparedVerdicts(value, budget).many(LossClasses.of([loss] * 5))
+    budget = Fraction(str(round(min(max(oracle(values[-1])[0], 1e-10), 0.9), 11)))
+    quantiles = [certified_quantile(loss, budget), grid_quantile(loss, 1 - budget, POINTS)]
+    quantiles += [exact_quantile(loss, 1 - budget)] if how == "exact sum" else []
+    given = [(term.law, term.coefficient, count) for term, count in loss.terms]
+    quantiles.append(risk.quantile(given, 1 - budget, constant=loss.constant))
+    for found in quantiles:
+        below, above = (
+            end + side * 1e-9 * (1 + abs(end)) for side, end in ((-1, found.lower), (1, found.upper))
+        )
+        assert found.lower <= found.upper
+        assert not math.isfinite(below) or oracle(below)[1] >= float(budget) * (1 - 1e-9)
+        assert not math.isfinite(above) or oracle(above)[0] <= float(budget) * (1 + 1e-9)
+
+
+def test_gamma_and_normal_together_contain_a_rigorous_integral(own_laws: None) -> None:
+    """P(X + N < gain), N normal with mean 0.3 and variance 0.01, over x in balls."""
+    register_law(GammaLaw)
+    law = GammaLaw(shape=25.0, scale=0.04)
+    for gain in (0.6, 0.9, 1.3):
+        with ctx.workprec(140):
+            shape, scale = arb(law.shape), arb(law.scale)
+
+            def integrand(x: acb, analytic: bool, gain=gain, shape=shape, scale=scale) -> acb:
+                density = ((shape - 1) * x.log(analytic=analytic) - x / scale - shape.lgamma()).exp()
+                density = density / (scale.log() * shape).exp()
+                return density * ((arb(0.3) - (gain - x)) / (arb(2) * arb(0.01)).sqrt()).erfc() / 2
+
+            total = acb.integral(integrand, arb("1e-12"), arb(8), eval_limit=10**5).real
+        loss = loss_of((-1.0, law, 1), (-1.0, Normal(mean=0.3, variance=0.01), 1), constant=gain)
+        found = certified_violation(loss, 0.0)
+        require(found, (float(total.lower()) - 1e-13, float(total.upper()) + 1e-13))
+        assert found.width < 1e-9
