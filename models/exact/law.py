@@ -19,7 +19,8 @@ from scipy import special
 
 from depl.models.exact.assignments import Assignment
 from depl.models.exact.choices import Choices, Configuration
-from depl.models.exact.chords import ChordedProblem, Chords, ChordSearch
+from depl.models.exact.chord_search import ChordSearch
+from depl.models.exact.chords import ChordedProblem, Chords
 from depl.models.exact.counted import Counted
 from depl.models.exact.kernels import ComplexArray, Laws, Sample
 from depl.models.exact.law_completions import least_violations, make_changes, product_rounding

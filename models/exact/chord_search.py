@@ -1,0 +1,237 @@
+"""The search under normal increments: on all chords at once, or one after another, or by labels."""
+
+import functools
+import heapq
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from depl.models.exact.chords import Chords
+from depl.models.exact.clusters import cheapest_clusters
+from depl.models.exact.first_plans import LONG, Neighbourhood
+from depl.models.exact.kernels import Sample
+from depl.models.exact.labels import LabelSearch, Line, Span
+from depl.models.exact.root_bounds import length_bounds
+from depl.models.exact.search import GROWTH, Search
+from depl.models.foundation.search import BestFirst, golden_sections
+from depl.models.foundation.tolerances import SEARCH_TOLERANCE
+from depl.models.problem.laws import FloatArray
+from depl.models.risk.verdicts import Verdict
+from depl.models.solving.result import Termination
+
+_FEW_NODES = 20_000
+"""Nodes for a chord before it is split: set by hand. More are lost where a chord lets in many plans that miss
+the target, fewer split chords that were nearly finished. Its halves get twice as many each, as a search may
+also be hard for other reasons."""
+
+_SPREAD, _STEPS = 2.0, 20
+"""The price of gain of a chord is sought within exp(2) = 7 times either side of the average cost of what is
+needed, to 4 * 0.618**20 = 3e-4 of itself. Any price is sound; near the best one the bound is flat."""
+
+_NARROWEST = 2.0**-24
+"""Width of a chord, in the largest deviation, that is not split any more: the root lies above it by less than
+1e-15 of that."""
+
+_TANGENTS = 8
+"""Tangents tried for a better first plan: set by hand; the deviation mostly repeats after three. Nothing is
+proved by it."""
+
+_FEW_LABELS = 5_000
+"""Labels for a span before it is split, and of one of `_NARROW` of the largest deviation before it gets eight
+times as many: set by hand. In a narrow span the line is as good as the root, and plans alone are many."""
+
+_NARROW = 1e-3
+
+_MOST_PIECES = 200
+"""Spans, assignments and numbers of epochs that are told apart at first: set by hand, a few numbers of epochs
+as in knapsacks. With many the other search, which shares more among them, takes less."""
+
+_AIM = 1 / 16
+"""Of what lies between the bound of a span and the incumbent so much is aimed at first, a unit of cost at
+least, and then twice as much each time: set by hand. Few labels are near the bound, and a plan among them
+ends the search."""
+
+
+class _Piece(NamedTuple):
+    """Plans of one assignment and number of epochs within a span, and how far they are looked for."""
+
+    labels: LabelSearch
+    span: Span
+    length: int
+    line: Line
+    better: bool = False  # whether the line is one of the best
+    share: float = _AIM  # of the way to the incumbent that is aimed at
+    most: int = _FEW_LABELS  # labels
+
+
+@dataclass
+class ChordSearch(Search):
+    """On all chords at once, or, of long plans, on one after another."""
+
+    risk: Chords
+
+    def run(self) -> Termination:
+        """Search until something is proved."""
+        problem = self.risk.problem
+        if problem.epochs >= LONG and problem.size > 1 and self.risk.verdict(()) is not Verdict.MET:
+            self._tangent_plans()
+            if self.best is not None:
+                if self._by_labels():
+                    return self.settled(self.ended())
+                return self._on_one_chord_after_another(problem.ends)
+        return super().run()
+
+    def _tangent_plans(self) -> None:
+        """Plans by a price of gain on tangents, which ask for more than the root does.
+
+        The largest deviation at which there is one comes first, then that of the plan before.
+        """
+        ends = self.risk.problem.ends[:0:-1].tolist()
+        deviation = next((end for end in ends if self._tangent_plan(end)), 0.0)
+        for _ in range(_TANGENTS if deviation else 0):
+            deviation = math.sqrt(self.risk.problem.judge.loss(self.best.choices).variance())
+            if not (deviation > 0 and self._tangent_plan(deviation)):
+                return
+
+    def _tangent_plan(self, deviation: float) -> bool:
+        """Whether the tangent at a deviation gives a better plan."""
+        risk, held = self.risk.between(deviation, deviation), self.best
+        search = self.on(risk)
+        for assignment in self.assigned:
+            if assignment.transfers >= search.cost:
+                break
+            self.require_time()
+            near = Neighbourhood(risk.problem, self.prices, assignment, self.in_time)
+            risk.improve(search, near, scan=False)
+        if search.best is None or search.best is held:
+            return False
+        self.accept(search.best)
+        return True
+
+    def _by_labels(self) -> bool:
+        """Finish the span of least bound, or split it, until none has a bound below the incumbent.
+
+        Returns
+        -------
+        bool
+            Whether the search is done. If not, there are too many numbers of epochs for it, or a plan was
+            found that does not meet the target for certain, and may stand in the place of one that does.
+        """
+        waiting = self._pieces()
+        while waiting is not None and waiting.least < self.threshold:
+            bound, piece = waiting.pop()
+            self.require_time()
+            self.raise_bound(bound)
+            labels, span, length, line, better, share, most = piece
+            if not better:
+                line = labels.better(span, length, line)
+                self._wait(waiting, bound, piece._replace(line=line, better=True))
+                continue
+            aim = min(self.threshold, bound + max(self._unit, share * (self.threshold - bound)))
+            kinds, complete = labels.cheapest(span, length, line, aim, most, self.require_time)
+            if kinds is not None and not self._met(labels, kinds):
+                return False
+            if kinds is None and complete:
+                self._wait(waiting, aim, piece._replace(share=2 * share))
+            elif kinds is None:
+                for part in self._divided(piece):
+                    self._wait(waiting, bound, part)
+        return waiting is not None
+
+    def _pieces(self) -> BestFirst[_Piece] | None:
+        """All plans that may cost less than the incumbent; None where labels are not the way."""
+        problem, waiting = self.risk.problem, BestFirst[_Piece]()
+        if not (self.listed and LabelSearch.covers(problem, self.prices)):
+            return None
+        for assignment in self.listed:
+            labels = LabelSearch(problem, self.prices, assignment)
+            for span in itertools.pairwise(map(float, problem.ends)):
+                for length, line in enumerate(self._lines(labels, span)):
+                    self._wait(waiting, 0.0, _Piece(labels, span, length, line))
+                if len(waiting) > _MOST_PIECES:
+                    return None
+        return waiting
+
+    def _divided(self, piece: _Piece) -> list[_Piece]:
+        """Its halves; if it is narrow, the same with more labels."""
+        first, last = piece.span
+        if last - first < _NARROW * float(self.risk.problem.ends[-1]):
+            return [piece._replace(most=GROWTH * piece.most)]
+        halves = itertools.pairwise((first, (first + last) / 2, last))
+        return [
+            piece._replace(span=half, line=self._lines(piece.labels, half)[piece.length], better=False)
+            for half in halves
+        ]
+
+    def _lines(self, labels: LabelSearch, span: Span) -> list[Line]:
+        self.require_time()
+        return labels.lines(span, self.cost / self.risk.problem.needed)
+
+    def _wait(self, waiting: BestFirst[_Piece], bound: float, piece: _Piece) -> None:
+        """Let a piece wait, if its plans may cost less than the incumbent."""
+        bound = max(bound, piece.line.bound)
+        if piece.length and bound < self.threshold:
+            waiting.push(bound, piece)
+
+    def _met(self, labels: LabelSearch, kinds: Sequence[int]) -> bool:
+        """Make kinds the incumbent if the law certifies them."""
+        known = self.risk.problem, self.prices, labels.assignment
+        plan = cheapest_clusters(*known, kinds, 0.0, math.inf, self.in_time)
+        met = plan is not None and self.risk.verdict(plan.choices) is Verdict.MET
+        if met:
+            self.accept(plan)
+        return met
+
+    def _on_one_chord_after_another(self, ends: FloatArray) -> Termination:
+        """Finish the chord of least bound, or split it, until none has a bound below the incumbent."""
+        left: list[tuple[float, float, float, int]] = []
+        self._add(left, 0.0, _FEW_NODES, ends)
+        while left and left[0][0] < self.threshold:
+            bound, first, last, effort = heapq.heappop(left)
+            self.raise_bound(bound)
+            finished, bound = self._on_chord(first, last, bound, effort)
+            if not finished and last - first > float(ends[-1]) * _NARROWEST:
+                self._add(left, bound, 2 * effort, np.array([first, (first + last) / 2, last]))
+            elif not finished:
+                heapq.heappush(left, (bound, first, last, GROWTH * effort))
+        return self.settled(self.ended())
+
+    def _add(
+        self, left: list[tuple[float, float, float, int]], bound: float, effort: int, ends: FloatArray
+    ) -> None:
+        """Add the chords between some deviations, each with its bound by prices if that is greater."""
+        for first, last in itertools.pairwise(map(float, ends)):
+            self.require_time()
+            own = max(bound, self._bound_on(self.risk.between(first, last)))
+            if own < self.threshold:
+                heapq.heappush(left, (own, first, last, effort))
+
+    def _bound_on(self, risk: Chords) -> float:
+        """No plan that satisfies the chord costs less, by the best price of gain [cost]."""
+        if not (self.cost > 0 and risk.problem.needed > 0):
+            return 0.0
+        middle, least = math.log(self.cost / risk.problem.needed), math.inf
+        for assignment in self.relaxations:
+            costs = assignment.cheapest(self.prices.at(self.multiplier))
+            asked = functools.partial(_least_at_price, *risk.relaxed(assignment), costs)
+            found = golden_sections(asked, middle - _SPREAD, middle + _SPREAD, _STEPS, value=float)
+            least = min(least, max(value for _, value in found) + assignment.transfers)
+        return (least - self.paid(self.multiplier)) * (1 - SEARCH_TOLERANCE)
+
+    def _on_chord(self, first: float, last: float, bound: float, effort: int) -> tuple[bool, float]:
+        """Whether no plan below the incumbent satisfies the chord, and the least that such a plan costs."""
+        search = self.on(self.risk.between(first, last))
+        try:
+            tasks = search.explore(search.tasks(), effort)
+        finally:
+            self.best, self.undecided = search.best, min(self.undecided, search.undecided)
+        return not tasks, max(bound, search.lower)
+
+
+def _least_at_price(sample: Sample, required: float, costs: FloatArray, exponent: float) -> float:
+    """What plans of any length spend at least at the price of gain exp(exponent) [cost]."""
+    return float(length_bounds(sample, costs, [math.exp(exponent)], required).min())

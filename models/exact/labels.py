@@ -1,0 +1,274 @@
+"""Plans whose standard deviation lies between two, by labels instead of a tree.
+
+A *label* is what some epochs of a plan have together: cost, mean gain and variance. It is dropped where two
+prices show that no completion costs less than what is aimed at; and where another one costs no more, gains no
+less in the mean, and no less after z times its deviation is taken off. That order stays whatever both add, as
+a root grows the less the more stands under it. Costs have to be sums, so there is no T_max, and epochs may
+not depend on one another. Derived on the page "Optima under the law" (``exact``), under "Normal increments:
+labels"; the dominance is that of Wang et al. for knapsacks (github.com/AGNORT/SMKP).
+"""
+
+import functools
+import math
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import NamedTuple
+
+import numpy as np
+
+from depl.models.exact.assignments import Assignment
+from depl.models.exact.chords import ChordedProblem
+from depl.models.exact.kernels import Booleans, Integers, interpreted
+from depl.models.exact.prices import Prices
+from depl.models.foundation.search import golden_sections
+from depl.models.foundation.tolerances import sum_rounding
+from depl.models.problem.laws import FloatArray
+
+_WIDEST, _STEPS = 8.0, 36
+"""Prices of gain are sought within exp(8) = 3000 times either side of a usual one, to 16 * 0.618**36 = 5e-7
+of themselves: set by hand. Where little of what could be gained is needed, as with a small knapsack, the best
+one lies far from the average. Any price is sound."""
+
+_NEARBY, _FINE = (0.3, 0.03), 14
+"""Then both prices in turn are sought in ever smaller surroundings, in so many steps each: set by hand."""
+
+_OVERLAP = 1e-9
+"""Relative amount by which ends are moved apart, far above the rounding of sums of variances: a plan at an
+end is looked for on both sides."""
+
+_BITS = 52
+"""Of a sum that no plan exceeds: what an epoch adds is a multiple of its last one, so that sums are exact."""
+
+Span = tuple[float, float]
+"""Two standard deviations between which that of a plan lies [loss]."""
+
+
+class Line(NamedTuple):
+    """Two prices, and that no plan of so many epochs within a span costs less than ``bound`` [cost]."""
+
+    bound: float
+    price: float  # of gain [cost / loss]
+    slope: float  # gain that a unit of variance is worth [1 / loss]
+
+
+class Answer(NamedTuple):
+    """Kinds of a cheapest plan below what was aimed at, or None; whether all labels were looked at."""
+
+    kinds: Integers | None
+    complete: bool
+
+
+class _Labels(NamedTuple):
+    """Sums over some epochs, one entry per label."""
+
+    reduced: FloatArray  # costs at the two prices [cost]
+    costs: FloatArray
+    gains: FloatArray
+    variances: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class LabelSearch:
+    """Plans of one assignment under normal increments, where epochs do not depend on one another.
+
+    What epochs add is rounded in favour of the plan (`_BITS`), so that equal sums are equal in whatever order
+    they are made; a plan that is found has to be judged.
+    """
+
+    problem: ChordedProblem
+    prices: Prices
+    assignment: Assignment
+
+    @staticmethod
+    def covers(problem: ChordedProblem, prices: Prices) -> bool:
+        """Whether costs are sums, and no epoch depends on the one before it."""
+        moments = problem.moments
+        linked = np.any(moments.losses) or np.any(moments.switch_variances)
+        free = problem.may_follow.all() and problem.may_end.all()
+        return bool(free and not linked and prices.maximum_time is None and problem.needed > 0)
+
+    def lines(self, span: Span, usual: float) -> list[Line]:
+        """Bounds by number of epochs, from 0 on; prices of gain are sought around a usual one."""
+        slope, found = self.problem.safety / sum(span), list[tuple[float, FloatArray]]()
+
+        def least(exponent: float) -> float:
+            price = usual * math.exp(exponent)
+            found.append((price, self._bounds(span, price, slope)))
+            return float(found[-1][1].min())
+
+        for _ in golden_sections(least, -_WIDEST, _WIDEST, _STEPS, value=float):
+            pass
+        table = np.array([bounds for _, bounds in found])
+        best = enumerate(table.argmax(axis=0).tolist())
+        return [Line(float(table[row, n]), found[row][0], slope) for n, row in best]
+
+    def better(self, span: Span, length: int, line: Line) -> Line:
+        """The line, or one near it of a greater bound."""
+
+        def near(own: Line, cheaper: float, flatter: float) -> Line:
+            price, slope = own.price * math.exp(cheaper), own.slope * math.exp(flatter)
+            return Line(float(self._bounds(span, price, slope)[length]), price, slope)
+
+        for width in _NEARBY:
+            for turn in (lambda own, x: near(own, 0.0, x), lambda own, x: near(own, x, 0.0)):
+                asked = functools.partial(turn, line)
+                tried = golden_sections(asked, -width, width, _FINE, value=attrgetter("bound"))
+                line = max(line, *(item for _, item in tried))
+        return line
+
+    def cheapest(
+        self, span: Span, length: int, line: Line, aim: float, most: int, look: Callable[[], None]
+    ) -> Answer:
+        """A cheapest plan of a span that costs less than ``aim``, with at most so many labels.
+
+        Plans may be missing whose place one of another span takes, which costs no more. ``look`` is called
+        from time to time.
+        """
+        costs, gains, variances = table = [part[:length] for part in self._table]
+        reduced = costs - line.price * (gains - line.slope * variances)
+        limit = aim - self.assignment.transfers - line.price * self._required(span, line.slope)
+        limit += float(self._rounding(line)[length])
+        kinds, order = _settled(reduced, limit)
+        fixed = np.flatnonzero(kinds >= 0)
+        labels = _Labels(*(part[fixed, kinds[fixed]].sum(keepdims=True) for part in (reduced, *table)))
+        rest = np.append(reduced[order].min(axis=1)[::-1].cumsum()[::-1], 0.0)
+        trail, made = list[tuple[Integers, Integers]](), 0
+        for place, k in enumerate(order.tolist()):
+            look()
+            added = _Labels(reduced[k], costs[k], gains[k], variances[k])
+            labels, origin = self._extended(labels, added, limit - rest[place + 1], span[1])
+            trail.append(origin)
+            made += len(labels.costs)
+            if made > most or not len(labels.costs):
+                return Answer(None, made <= most)
+        best = self._best(labels, aim, length)
+        if best is None:
+            return Answer(None, complete=True)
+        for k, (parents, chosen) in zip(order[::-1].tolist(), reversed(trail), strict=True):
+            kinds[k], best = chosen[best], int(parents[best])
+        return Answer(kinds, complete=True)
+
+    @functools.cached_property
+    def _table(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Costs, mean gains and variances of epochs and kinds, on grids where sums are exact, (K, J)."""
+        moments, chosen = self.problem.moments, (self.assignment.subsets, self.assignment.models)
+        return (
+            _on_grid(self.assignment.cheapest(self.prices.at(0.0)), np.floor),
+            _on_grid(moments.gains[:, *chosen], np.ceil),
+            _on_grid(moments.variances[:, *chosen], np.floor),
+        )
+
+    @functools.cached_property
+    def _sizes(self) -> list[FloatArray]:
+        """Greatest sums over the first n epochs of the sizes of costs, gains and variances, (K + 1,)."""
+        return [np.append(0.0, np.cumsum(_largest(part))) for part in self._table]
+
+    def _required(self, span: Span, slope: float) -> float:
+        """Mean gain less slope times variance that plans of the span have at least.
+
+        z times the root less a line in the variance is least at an end.
+        """
+        first, last = span[0] * (1 - _OVERLAP), span[1] * (1 + _OVERLAP)
+        safety = self.problem.safety
+        return self.problem.needed + min(safety * end - slope * end * end for end in (first, last))
+
+    def _rounding(self, line: Line) -> FloatArray:
+        """What sums of costs at two prices may be off, by number of epochs [cost]."""
+        costs, gains, variances = self._sizes
+        asked = abs(self.problem.needed) + self.problem.safety * float(self.problem.ends[-1])
+        sizes = costs + line.price * (gains + line.slope * variances + asked)
+        return np.asarray(sum_rounding(self.problem.epochs) * sizes)
+
+    def _bounds(self, span: Span, price: float, slope: float) -> FloatArray:
+        """No plan of a span costs less, by number of epochs, (K + 1,) [cost]."""
+        costs, gains, variances = self._table
+        least = np.append(0.0, (costs - price * (gains - slope * variances)).min(axis=1).cumsum())
+        fixed = self.assignment.transfers + price * self._required(span, slope)
+        return np.asarray(least + fixed - self._rounding(Line(0.0, price, slope)))
+
+    def _extended(
+        self, labels: _Labels, added: _Labels, room: float, last: float
+    ) -> tuple[_Labels, tuple[Integers, Integers]]:
+        """The labels after one more epoch of each kind, and of each its parent and kind."""
+        totals = labels.reduced[:, None] + added.reduced
+        spread = labels.variances[:, None] + added.variances
+        parents, kinds = np.nonzero((totals < room) & (spread <= (last * (1 + _OVERLAP)) ** 2))
+        every = _Labels(*(old[parents] + new[kinds] for old, new in zip(labels, added, strict=True)))
+        assured = every.gains - self.problem.safety * np.sqrt(every.variances)
+        order = np.lexsort((-every.gains, -assured, every.costs))
+        kept = np.empty(len(order), dtype=np.bool_)
+        mark_undominated(assured[order], every.gains[order], kept)
+        order = order[kept]
+        return _Labels(*(part[order] for part in every)), (parents[order], kinds[order])
+
+    def _best(self, labels: _Labels, aim: float, length: int) -> int | None:
+        """Place of the cheapest label that gains enough and costs less than what is aimed at.
+
+        By exact sums; each time that a label took the place of another it may have been off by the rounding
+        of what is assured, which adds up.
+        """
+        safety, gains = self.problem.safety, float(self._sizes[1][length])
+        size = gains + safety * math.sqrt(float(self._sizes[2][length]))
+        slack = 4 * (length + 1) * sys.float_info.epsilon * size
+        enough = labels.gains - safety * np.sqrt(labels.variances) >= self.problem.needed - slack
+        found = np.flatnonzero(enough & (labels.costs + self.assignment.transfers < aim))
+        return int(found[labels.costs[found].argmin()]) if found.size else None
+
+
+@interpreted
+def mark_undominated(assured: FloatArray, gains: FloatArray, kept: Booleans) -> None:
+    """Keep labels of which none before has as much of both, where they are sorted by cost.
+
+    Of those that are kept a staircase is held: what is assured falls, gains rise.
+    """
+    count = 0
+    steps, heights = np.empty(len(gains)), np.empty(len(gains))
+    for place in range(len(gains)):
+        low, high = 0, count
+        while low < high:
+            middle = (low + high) // 2
+            if steps[middle] >= assured[place]:
+                low = middle + 1
+            else:
+                high = middle
+        kept[place] = low == 0 or heights[low - 1] < gains[place]
+        if not kept[place]:
+            continue
+        after = low
+        while after < count and heights[after] <= gains[place]:
+            after += 1
+        if after == low:
+            for other in range(count, low, -1):
+                steps[other], heights[other] = steps[other - 1], heights[other - 1]
+        else:
+            for other in range(after, count):
+                moved = other + low + 1 - after
+                steps[moved], heights[moved] = steps[other], heights[other]
+        steps[low], heights[low] = assured[place], gains[place]
+        count += low + 1 - after
+
+
+def _settled(reduced: FloatArray, limit: float) -> tuple[Integers, Integers]:
+    """Kinds of epochs where every other one is too expensive at the two prices, or -1; and the other epochs.
+
+    Those come first whose second kind is the most expensive, as most labels are dropped there.
+    """
+    least = reduced.min(axis=1)
+    alone = reduced.shape[1] == 1
+    second = np.full(len(least), np.inf) if alone else np.partition(reduced, 1, axis=1)[:, 1] - least
+    settled = second >= limit - least.sum()
+    order = np.argsort(-second, kind="stable")
+    return np.where(settled, reduced.argmin(axis=1), -1), order[~settled[order]]
+
+
+def _largest(table: FloatArray) -> FloatArray:
+    """Greatest size of a finite entry, by epoch."""
+    return np.asarray(np.where(np.isfinite(table), np.abs(table), 0.0).max(axis=1))
+
+
+def _on_grid(table: FloatArray, rounded: np.ufunc) -> FloatArray:
+    """Rounded to multiples of the last of `_BITS` of the greatest sum over epochs; whole numbers stay."""
+    unit = 2.0 ** (math.frexp(float(_largest(table).sum()))[1] - _BITS)
+    return np.asarray(rounded(table / unit) * unit)
