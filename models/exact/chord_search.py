@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from depl.models.exact.chords import Chords
-from depl.models.exact.clusters import cheapest_clusters
+from depl.models.exact.clusters import Clustered, cheapest_clusters
 from depl.models.exact.first_plans import LONG, Neighbourhood
 from depl.models.exact.kernels import Sample
 from depl.models.exact.labels import LabelSearch, Line, Span
@@ -36,9 +36,10 @@ _NARROWEST = 2.0**-24
 """Width of a chord, in the largest deviation, that is not split any more: the root lies above it by less than
 1e-15 of that."""
 
-_TANGENTS = 8
-"""Tangents tried for a better first plan: set by hand; the deviation mostly repeats after three. Nothing is
-proved by it."""
+_HALVINGS, _TANGENTS = 6, 8
+"""Tangents tried for a first plan and for better ones: set by hand. Where little of what could be gained is
+needed, its deviation is a small part of the largest; that of better ones mostly repeats after three. Nothing
+is proved by them."""
 
 _FEW_LABELS = 5_000
 """Labels for a span before it is split, and of one of `_NARROW` of the largest deviation before it gets eight
@@ -88,17 +89,17 @@ class ChordSearch(Search):
     def _tangent_plans(self) -> None:
         """Plans by a price of gain on tangents, which ask for more than the root does.
 
-        The largest deviation at which there is one comes first, then that of the plan before.
+        At the largest deviation, or the first of its halves at which there is one; then at that of the plan.
         """
-        ends = self.risk.problem.ends[:0:-1].tolist()
-        deviation = next((end for end in ends if self._tangent_plan(end)), 0.0)
-        for _ in range(_TANGENTS if deviation else 0):
-            deviation = math.sqrt(self.risk.problem.judge.loss(self.best.choices).variance())
-            if not (deviation > 0 and self._tangent_plan(deviation)):
-                return
+        largest = float(self.risk.problem.ends[-1])
+        tried = (self._tangent_plan(largest / 2**half) for half in range(_HALVINGS))
+        found = next(filter(None, tried), None)
+        for _ in range(_TANGENTS if found else 0):
+            deviation = math.sqrt(self.risk.problem.judge.loss(found.choices).variance()) if found else 0.0
+            found = self._tangent_plan(deviation) if deviation > 0 else None
 
-    def _tangent_plan(self, deviation: float) -> bool:
-        """Whether the tangent at a deviation gives a better plan."""
+    def _tangent_plan(self, deviation: float) -> Clustered | None:
+        """A plan that the tangent at a deviation gives, if it is better than what is held."""
         risk, held = self.risk.between(deviation, deviation), self.best
         search = self.on(risk)
         for assignment in self.assigned:
@@ -108,9 +109,9 @@ class ChordSearch(Search):
             near = Neighbourhood(risk.problem, self.prices, assignment, self.in_time)
             risk.improve(search, near, scan=False)
         if search.best is None or search.best is held:
-            return False
+            return None
         self.accept(search.best)
-        return True
+        return search.best
 
     def _by_labels(self) -> bool:
         """Finish the span of least bound, or split it, until none has a bound below the incumbent.
@@ -133,12 +134,12 @@ class ChordSearch(Search):
                 continue
             aim = min(self.threshold, bound + max(self._unit, share * (self.threshold - bound)))
             kinds, complete = labels.cheapest(span, length, line, aim, most, self.require_time)
-            if kinds is not None and not self._met(labels, kinds):
+            if kinds is not None and not self._met(labels, kinds.tolist()):
                 return False
             if kinds is None and complete:
                 self._wait(waiting, aim, piece._replace(share=2 * share))
             elif kinds is None:
-                for part in self._divided(piece):
+                for part in self._halves(piece):
                     self._wait(waiting, bound, part)
         return waiting is not None
 
@@ -156,7 +157,7 @@ class ChordSearch(Search):
                     return None
         return waiting
 
-    def _divided(self, piece: _Piece) -> list[_Piece]:
+    def _halves(self, piece: _Piece) -> list[_Piece]:
         """Its halves; if it is narrow, the same with more labels."""
         first, last = piece.span
         if last - first < _NARROW * float(self.risk.problem.ends[-1]):
@@ -181,10 +182,10 @@ class ChordSearch(Search):
         """Make kinds the incumbent if the law certifies them."""
         known = self.risk.problem, self.prices, labels.assignment
         plan = cheapest_clusters(*known, kinds, 0.0, math.inf, self.in_time)
-        met = plan is not None and self.risk.verdict(plan.choices) is Verdict.MET
-        if met:
-            self.accept(plan)
-        return met
+        if plan is None or self.risk.verdict(plan.choices) is not Verdict.MET:
+            return False
+        self.accept(plan)
+        return True
 
     def _on_one_chord_after_another(self, ends: FloatArray) -> Termination:
         """Finish the chord of least bound, or split it, until none has a bound below the incumbent."""

@@ -34,9 +34,9 @@ one lies far from the average. Any price is sound."""
 _NEARBY, _FINE = (0.3, 0.03), 14
 """Then both prices in turn are sought in ever smaller surroundings, in so many steps each: set by hand."""
 
-_OVERLAP = 1e-9
-"""Relative amount by which ends are moved apart, far above the rounding of sums of variances: a plan at an
-end is looked for on both sides."""
+_OVERLAP = 1e-7
+"""Part of the largest deviation by which ends are moved apart, far above what grids take off a variance: a
+plan at an end is looked for on both sides."""
 
 _BITS = 52
 """Of a sum that no plan exceeds: what an epoch adds is a multiple of its last one, so that sums are exact."""
@@ -138,14 +138,16 @@ class LabelSearch:
         for place, k in enumerate(order.tolist()):
             look()
             added = _Labels(reduced[k], costs[k], gains[k], variances[k])
-            labels, origin = self._extended(labels, added, limit - rest[place + 1], span[1])
+            labels, origin = self._extended(labels, added, limit - rest[place + 1], span[1] + self._overlap)
             trail.append(origin)
             made += len(labels.costs)
             if made > most or not len(labels.costs):
                 return Answer(None, made <= most)
-        best = self._best(labels, aim, length)
-        if best is None:
+        enough = labels.gains - self.problem.safety * np.sqrt(labels.variances) >= self._needed
+        found = np.flatnonzero(enough & (labels.costs + self.assignment.transfers < aim))
+        if not found.size:
             return Answer(None, complete=True)
+        best = int(found[labels.costs[found].argmin()])
         for k, (parents, chosen) in zip(order[::-1].tolist(), reversed(trail), strict=True):
             kinds[k], best = chosen[best], int(parents[best])
         return Answer(kinds, complete=True)
@@ -165,19 +167,32 @@ class LabelSearch:
         """Greatest sums over the first n epochs of the sizes of costs, gains and variances, (K + 1,)."""
         return [np.append(0.0, np.cumsum(_largest(part))) for part in self._table]
 
+    @functools.cached_property
+    def _overlap(self) -> float:
+        return _OVERLAP * float(self.problem.ends[-1])
+
+    @functools.cached_property
+    def _needed(self) -> float:
+        """What is needed, less what labels may be off that took the place of others, one in each epoch.
+
+        Their sums are exact; a root, a product and a difference of each are rounded.
+        """
+        _, gains, variances = (float(sizes[-1]) for sizes in self._sizes)
+        size = gains + self.problem.safety * math.sqrt(variances)
+        return self.problem.needed - 4 * self.problem.epochs * sys.float_info.epsilon * size
+
     def _required(self, span: Span, slope: float) -> float:
         """Mean gain less slope times variance that plans of the span have at least.
 
         z times the root less a line in the variance is least at an end.
         """
-        first, last = span[0] * (1 - _OVERLAP), span[1] * (1 + _OVERLAP)
-        safety = self.problem.safety
-        return self.problem.needed + min(safety * end - slope * end * end for end in (first, last))
+        ends = max(0.0, span[0] - self._overlap), span[1] + self._overlap
+        return self._needed + min(self.problem.safety * end - slope * end * end for end in ends)
 
     def _rounding(self, line: Line) -> FloatArray:
         """What sums of costs at two prices may be off, by number of epochs [cost]."""
         costs, gains, variances = self._sizes
-        asked = abs(self.problem.needed) + self.problem.safety * float(self.problem.ends[-1])
+        asked = abs(self._needed) + self.problem.safety * float(self.problem.ends[-1])
         sizes = costs + line.price * (gains + line.slope * variances + asked)
         return np.asarray(sum_rounding(self.problem.epochs) * sizes)
 
@@ -194,7 +209,7 @@ class LabelSearch:
         """The labels after one more epoch of each kind, and of each its parent and kind."""
         totals = labels.reduced[:, None] + added.reduced
         spread = labels.variances[:, None] + added.variances
-        parents, kinds = np.nonzero((totals < room) & (spread <= (last * (1 + _OVERLAP)) ** 2))
+        parents, kinds = np.nonzero((totals < room) & (spread <= last**2))
         every = _Labels(*(old[parents] + new[kinds] for old, new in zip(labels, added, strict=True)))
         assured = every.gains - self.problem.safety * np.sqrt(every.variances)
         order = np.lexsort((-every.gains, -assured, every.costs))
@@ -202,19 +217,6 @@ class LabelSearch:
         mark_undominated(assured[order], every.gains[order], kept)
         order = order[kept]
         return _Labels(*(part[order] for part in every)), (parents[order], kinds[order])
-
-    def _best(self, labels: _Labels, aim: float, length: int) -> int | None:
-        """Place of the cheapest label that gains enough and costs less than what is aimed at.
-
-        By exact sums; each time that a label took the place of another it may have been off by the rounding
-        of what is assured, which adds up.
-        """
-        safety, gains = self.problem.safety, float(self._sizes[1][length])
-        size = gains + safety * math.sqrt(float(self._sizes[2][length]))
-        slack = 4 * (length + 1) * sys.float_info.epsilon * size
-        enough = labels.gains - safety * np.sqrt(labels.variances) >= self.problem.needed - slack
-        found = np.flatnonzero(enough & (labels.costs + self.assignment.transfers < aim))
-        return int(found[labels.costs[found].argmin()]) if found.size else None
 
 
 @interpreted
