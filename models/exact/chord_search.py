@@ -64,9 +64,9 @@ class _Piece(NamedTuple):
     span: Span
     length: int
     line: Line
-    better: bool = False  # whether the line is one of the best
-    share: float = _AIM  # of the way to the incumbent that is aimed at
-    most: int = _FEW_LABELS  # labels
+    better: bool  # whether the line is one of the best
+    share: float  # of the way to the incumbent that is aimed at
+    most: int  # labels
 
 
 @dataclass
@@ -152,7 +152,8 @@ class ChordSearch(Search):
             labels = LabelSearch(problem, self.prices, assignment)
             for span in itertools.pairwise(map(float, problem.ends)):
                 for length, line in enumerate(self._lines(labels, span)):
-                    self._wait(waiting, 0.0, _Piece(labels, span, length, line))
+                    piece = _Piece(labels, span, length, line, False, _AIM, _FEW_LABELS)
+                    self._wait(waiting, 0.0, piece)
                 if len(waiting) > _MOST_PIECES:
                     return None
         return waiting

@@ -121,7 +121,7 @@ class LabelSearch:
     def cheapest(
         self, span: Span, length: int, line: Line, aim: float, most: int, look: Callable[[], None]
     ) -> Answer:
-        """A cheapest plan of a span that costs less than ``aim``, with at most so many labels.
+        """A cheapest plan up to the end of a span that costs less than ``aim``, with at most so many labels.
 
         Plans may be missing whose place one of another span takes, which costs no more. ``look`` is called
         from time to time.

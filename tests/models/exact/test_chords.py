@@ -16,9 +16,11 @@ from depl.instances.reductions.chance import Chance, ChanceKnapsack, best_by_val
 from depl.instances.reductions.knapsack import Knapsack, best_by_capacity
 from depl.instances.reductions.to_planning import ByCost
 from depl.models.evaluation.evaluate import final_loss
-from depl.models.exact import chords, law
+from depl.models.exact import chord_search, law
 from depl.models.exact.choices import Choices
-from depl.models.exact.chords import ChordedProblem, Chords, ChordSearch
+from depl.models.exact.chord_search import ChordSearch
+from depl.models.exact.chords import ChordedProblem, Chords
+from depl.models.exact.labels import LabelSearch
 from depl.models.exact.law import _on_chords
 from depl.models.exact.law_judge import LawJudge, Moments, random_terms
 from depl.models.exact.search import UNEXPLAINED
@@ -104,30 +106,29 @@ def test_a_plan_that_meets_the_target_meets_a_chord_and_one_that_meets_a_chord_a
     assert problem.allowed == problem.size - 1
 
 
-def long_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every plan counts as long: one chord after another, split after few nodes."""
-    monkeypatch.setattr(chords, "LONG", 1)
-    monkeypatch.setattr(chords, "_FEW_NODES", 3)
+WAYS = ("at once", "one after another", "labels")
 
 
-@pytest.fixture
-def always_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    """For the whole of a test."""
-    long_at_once(monkeypatch)
+def search_by(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Search on all chords at once, on one after another, split after few nodes, or by few labels."""
+    monkeypatch.setattr(chord_search, "LONG", 1 if way != "at once" else 1000)
+    monkeypatch.setattr(chord_search, "_FEW_NODES", 3)
+    monkeypatch.setattr(chord_search, "_FEW_LABELS", 30)
+    if way != "labels":
+        monkeypatch.setattr(LabelSearch, "covers", lambda problem, prices: False)
 
 
-@pytest.mark.parametrize("long", [False, True])
+@pytest.mark.parametrize("way", WAYS[:2])
 @pytest.mark.parametrize(
     "seed", [*range(8), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(8, 40))]
 )
 def test_chords_at_once_and_one_after_another_agree_with_enumeration(
-    seed: int, long: bool, monkeypatch: pytest.MonkeyPatch
+    seed: int, way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rng = np.random.default_rng([1, seed])
     instance = normal_instance(rng, float(rng.choice([0.5, 0.9, 0.99])), switching=bool(seed % 2))
     assert _on_chords(Choices(instance))
-    if long:
-        long_at_once(monkeypatch)
+    search_by(way, monkeypatch)
     found, listed = solve(instance, "exact"), solve(instance, "enumerate")
     assert found.termination is listed.termination
     if listed.cost is not None:
@@ -135,11 +136,12 @@ def test_chords_at_once_and_one_after_another_agree_with_enumeration(
         assert found.lower_bound <= listed.cost * (1 + 1e-12)
 
 
-@pytest.mark.usefixtures("always_long")
+@pytest.mark.parametrize("way", WAYS[1:])
 @pytest.mark.parametrize(
     "seed", [*range(12), *(pytest.param(s, marks=pytest.mark.slow) for s in range(12, 99))]
 )
-def test_one_chord_after_another_finds_the_best_of_all_sets(seed: int) -> None:
+def test_every_way_finds_the_best_of_all_sets(seed: int, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    search_by(way, monkeypatch)
     knapsack = random_chance_knapsack(np.random.default_rng([11, seed]))
     best = max(knapsack.value_of(items) for items in subsets(len(knapsack)) if knapsack.slack(items) >= 0)
     result = solve(Chance.reduce(knapsack), "exact")
@@ -148,9 +150,12 @@ def test_one_chord_after_another_finds_the_best_of_all_sets(seed: int) -> None:
     assert Chance.value_of_cost(knapsack, result.cost) == best
 
 
-@pytest.mark.usefixtures("always_long")
+@pytest.mark.parametrize("way", WAYS[1:])
 @pytest.mark.parametrize("seed", range(6))
-def test_bounds_on_chords_told_on_the_way_are_never_above_the_optimum(seed: int) -> None:
+def test_bounds_told_on_the_way_are_never_above_the_optimum(
+    seed: int, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    search_by(way, monkeypatch)
     knapsack = random_large(14, seed, 0.95)
     instance = Chance.reduce(knapsack)
     best = best_by_value_and_variance(knapsack).value
