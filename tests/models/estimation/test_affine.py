@@ -155,18 +155,6 @@ def test_what_cannot_be_fitted_is_refused_or_left_out() -> None:
 FOUR = (2, 3, 4, 5)
 
 
-def with_losses(traces: Traces, loss: np.ndarray) -> Traces:
-    return Traces(traces.run, traces.epoch, traces.model, traces.cluster, loss)
-
-
-def test_what_a_plan_has_of_its_own_is_seen() -> None:
-    """The plan that switches at 3 ends higher by 0.2 than a law of the others can know."""
-    traces = drawn(20, 0.0, np.random.default_rng(2), FOUR)
-    own = np.repeat([start == 3 for start in FOUR for _ in range(20)], 9) & (traces.epoch == 8)
-    found = plan_deviations(with_losses(traces, traces.loss + 0.2 * own), np.random.default_rng(1))
-    assert found.plans[-1] == pytest.approx(0.2, abs=0.05)
-
-
 def test_runs_count_as_if_the_mean_of_their_plan_were_known() -> None:
     """Two runs of a plan, d apart, are d / 2 from their mean and d / sqrt 2 from the truth on average."""
     traces = drawn(20, 0.3, np.random.default_rng(5), FOUR)

@@ -17,7 +17,6 @@ from depl.models.estimation.binomial import (
     verdict,
 )
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.risk.sampling import both_ends, upper_end
 
 LEVELS = (0.5, 0.9, 0.95, 0.99)
 
@@ -112,21 +111,6 @@ def test_p_values_are_those_of_the_exact_binomial_test(level: float) -> None:
         assert found[0] == pytest.approx(float(exact), rel=1e-9)
         if exact != Fraction(1, 20):
             assert certifies(count, runs, level, 0.95) == (exact < Fraction(1, 20))
-
-
-@pytest.mark.parametrize("runs", [1, 8, 40])
-def test_the_interval_covers_every_probability_often_enough(runs: int) -> None:
-    ends = [both_ends(count, runs, 0.1) for count in range(runs + 1)]
-    for violation in (Fraction(n, 37) for n in range(38)):
-        inside = [n for n, end in enumerate(ends) if end[0] <= violation <= end[1]]
-        assert sum(mass(count, runs, violation) for count in inside) >= Fraction(9, 10)
-
-
-@pytest.mark.parametrize("level", LEVELS)
-def test_certified_means_that_the_one_sided_interval_ends_below_the_promise(level: float) -> None:
-    for runs in (29, 59, 120):
-        for count in range(8):
-            assert certifies(count, runs, level, 0.95) == (upper_end(count, runs, 0.05) <= 1 - level)
 
 
 def test_a_design_certifies_as_often_as_it_says_and_the_sizes_below_do_not() -> None:

@@ -7,7 +7,6 @@ import pytest
 from scipy.optimize import least_squares as by_scipy
 
 from depl.models.estimation.curve import (
-    LEAST_RUNS_TO_RESAMPLE,
     epoch_sums,
     fit_curve,
     fitted_curves,
@@ -59,15 +58,6 @@ def test_a_constant_may_be_asked_for() -> None:
     few = fit_curve(values[:2], ks, np.random.default_rng(2), constant=True)
     half = 2.1314 * values[:2].std(ddof=1) / 4  # the 0.975 quantile of Student's t, 15 degrees of freedom
     assert few.scale_bounds.upper - few.scale == pytest.approx(half, rel=1e-4)
-
-
-def test_few_runs_resample_ratios_and_many_resample_runs() -> None:
-    """A single run has an interval, too, which resampled runs would not give."""
-    values, ks = drawn(np.random.default_rng(3), LEAST_RUNS_TO_RESAMPLE, 20)
-    for runs in (values[:1], values):
-        found = fit_curve(runs, ks, np.random.default_rng(0))
-        assert found.offset_bounds.lower < found.offset < found.offset_bounds.upper
-        assert found.scale_bounds.lower < found.scale < found.scale_bounds.upper
 
 
 @pytest.mark.slow

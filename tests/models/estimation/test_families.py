@@ -106,17 +106,6 @@ def test_the_papers_families_come_first_and_a_switch_has_a_normal_limit() -> Non
 # --- goodness of fit -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("size", [499, 500, 501, 515, 516, 517, 3000])
-@pytest.mark.parametrize("shift", [0.0, 0.02, 0.5])
-def test_leaving_out_what_cannot_be_farthest_changes_nothing(size: int, shift: float) -> None:
-    samples = np.random.default_rng(size).normal(shift, 1, (6, size))
-    samples[0] = np.round(samples[0], 1)  # ties
-    parameters = np.array([[0.0, 1.0], [0.01, 1.1]] * 3)
-    found = distances(NORMAL, parameters, samples)
-    for row, own, distance in zip(samples, parameters, found, strict=True):
-        assert distance == pytest.approx(stats.kstest(row, stats.norm(*own).cdf).statistic, rel=1e-12)
-
-
 def test_the_bootstrap_is_lilliefors_test_for_the_normal() -> None:
     """Critical distances at 5 % for n = 20, from Lilliefors (1967): 0.190; corrected tables: 0.192."""
     rng = np.random.default_rng(3)

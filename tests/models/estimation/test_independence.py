@@ -66,13 +66,6 @@ def test_autoregressive_increments_are_told_by_their_correlations() -> None:
     assert found.autocorrelations[0].p_value == 2 / 200
 
 
-def test_two_epochs_of_a_single_increment_have_no_correlation_to_tell() -> None:
-    found = independence([np.array([[3.0, 1], [3, 2], [3, 1.5]])], np.random.default_rng(0), 19)
-    assert found.autocorrelations == ()
-    assert found.variance_ratio.value == 1
-    assert found.variance_ratio.p_value == 1
-
-
 @pytest.mark.parametrize(
     ("losses", "message"),
     [

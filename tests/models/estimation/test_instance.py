@@ -12,7 +12,6 @@ from depl.models.estimation.instance import (
     fit_instance,
     improvement_law,
     observed_law,
-    rounded,
     runs_of_setup,
     significant,
     switch_law,
@@ -187,12 +186,6 @@ def test_models_and_clusters_of_traces_and_setup_have_to_match(changes, path: st
     assert message in error.message
 
 
-def test_the_paper_s_laws_hold_on_any_cluster() -> None:
-    found = fit_instance(TRACES, setup(**MOON), law="independent")
-    assert found.traced_law is None
-    assert {place.name for place in found.clusters} == {"edge", "moon"}
-
-
 def test_runs_that_stay_within_a_setup_can_be_picked() -> None:
     alone = Traces(
         np.repeat(["a", "b"], 4),
@@ -301,10 +294,3 @@ def test_many_observed_values_are_drawn_together_without_moving_the_mean() -> No
         assert law.moments().mean == pytest.approx(values.mean(), abs=1e-6)
         assert values.var() * (1 - 1 / 1600) <= law.moments().variance * (1 + 1e-6)
         assert law.moments().variance <= values.var() * (1 + 1e-6)
-
-
-def test_numbers_are_rounded_to_significant_digits() -> None:
-    numbers = [(0.000123456789, 5), (-98765432.1, 3), (0.0, 5), (float("inf"), 5)]
-    assert [significant(*number) for number in numbers] == [0.00012346, -98800000, 0, float("inf")]
-    law = StudentT(degrees_of_freedom=3.123456789, location=0.1 + 0.2, scale=1 / 3)
-    assert rounded(law, 4) == StudentT(degrees_of_freedom=3.123, location=0.3, scale=0.3333)

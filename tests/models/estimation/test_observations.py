@@ -27,18 +27,6 @@ def table(with_start: bool = True) -> Traces:
     return Traces(*(np.array(column) for column in columns[:4]), np.array(columns[5]), metrics)
 
 
-def test_improvements_and_jumps_by_hand() -> None:
-    found = observe(table())
-    nan = math.nan
-    assert found.epochs.tolist() == [1, 2, 3]
-    np.testing.assert_array_equal(found.improvements_of("full"), [[2, 1, nan], [-0.5, nan, nan]])
-    np.testing.assert_array_equal(found.improvements_of("cut"), [[nan, nan, 0.25], [nan, nan, nan]])
-    np.testing.assert_array_equal(found.improvements_of("full", "far"), np.full((2, 3), nan))
-    assert found.combinations() == [("full", "edge"), ("cut", "far")]
-    assert found.switches_seen() == [("full", "cut")]
-    assert found.switched.tolist() == [[False, False, True], [False, True, False]]
-
-
 def test_a_switch_that_was_not_evaluated_is_estimated_and_counted() -> None:
     found = observe(table())
     with pytest.raises(InvalidInputError, match="after 1 of 2 switches from 'full' to 'cut'"):

@@ -3,7 +3,6 @@
 import itertools
 import json
 import math
-import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -109,28 +108,6 @@ def test_what_is_no_loss_is_refused_and_the_run_stands_where_it_stood(loss: obje
     with pytest.raises(InvalidInputError, match="loss: a loss is a number"):
         controller.start(loss)  # type: ignore[arg-type]
     assert controller.start(np.float32(1.0)) == Continue(*SMALL, 0, 1.0)
-
-
-def test_a_pickled_controller_goes_on_as_the_other_one() -> None:
-    controller = Controller(by_hand())
-    told(controller, 1.0, 0.82)
-    again = pickle.loads(pickle.dumps(controller))
-    assert again.decision == controller.decision
-    assert again.observe(0.5) == controller.observe(0.5)
-    assert again.records == controller.records
-    assert pickle.loads(pickle.dumps(again.decision)) == again.decision
-
-
-def test_a_policy_its_file_and_its_text_lead_alike(tmp_path: Path) -> None:
-    policy = by_hand()
-    path = tmp_path / "policy.json"
-    path.write_text(policy.to_json(), encoding="utf-8")
-    for form in (policy, path, str(path), policy.to_json()):
-        assert Controller(form).fingerprint == Controller(policy).fingerprint
-    assert Controller(json.dumps(document())).fingerprint == Controller(policy).fingerprint
-    other = {**document()["certificate"], "reached": 0.91}
-    assert Controller(by_hand(certificate=other)).fingerprint == Controller(policy).fingerprint
-    assert Controller(by_hand(state="observed")).fingerprint != Controller(policy).fingerprint
 
 
 def test_why_names_the_losses_for_which_the_same_is_decided() -> None:

@@ -18,7 +18,6 @@ from depl.models.policy.planning import solve_policy
 from depl.models.policy.process import Process, process
 from depl.models.problem.instance import Instance
 from depl.models.solving.result import Termination
-from depl.models.verifier.policies import verify_policy
 from tests.cases.counted_policies import of_all_ways, of_two_switches
 from tests.cases.memory_cases import CUT, FULL, fitted, instance_of, random_law, run_of
 from tests.oracles.policy_counting import Counting
@@ -150,16 +149,6 @@ def test_more_combinations_than_can_be_followed_are_refused(monkeypatch):
     monkeypatch.setattr(counting, "MOST_PATHS", most - 1)
     with pytest.raises(NotCoveredError, match="more than 143 combinations of runs had to be"):
         counted(policy, instance.traced_law)
-
-
-def test_the_verifier_objects_to_a_stage_that_begins_later_than_those_that_lend_to_it():
-    instance = of_two_switches()
-    for caps, late in ((Caps(1, 3), False), (Caps(2, 1), False), (Caps(2, 3), True)):
-        policy = of_all_ways(instance, caps)
-        claims = msgspec.structs.replace(policy.certificate, method="counted", cost=1e9, reached=0.3, runs=12)
-        report = verify_policy(instance, msgspec.structs.replace(policy, certificate=claims))
-        told = [item.message for item in report.failures if item.equation == "support"]
-        assert told == ["'cut' on 'edge' may begin after 2 epochs, its donors 1 at most"] * late
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -1,6 +1,5 @@
 """A plan that is followed until the target is reached: where it stops, what it costs, and its log."""
 
-import copy
 import math
 from pathlib import Path
 
@@ -10,8 +9,7 @@ import pytest
 import depl
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.policy.controller import Controller
-from depl.models.policy.decisions import Continue, Stop, Switch
-from depl.models.policy.rules import DIVERGED
+from depl.models.policy.decisions import Stop
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 
@@ -31,19 +29,6 @@ def plan(instance: Instance) -> Plan:
     return Plan(
         data=data, epochs=[{"model": model, "cluster": at, "resources": 2.0} for model, at in schedule]
     )
-
-
-def test_a_run_follows_its_plan_whatever_it_loses_and_ends_with_it(instance: Instance, plan: Plan) -> None:
-    controller = Controller(plan, instance=instance)
-    found = [controller.start(50.0), controller.observe(60.0), controller.observe(1e9)]
-    (first, second, third) = plan.schedule
-    assert found == [Continue(*first, 0, 50.0), Switch(*second, 1, 60.0), Switch(*third, 2, 1e9)]
-    assert copy.deepcopy(controller).observe(math.inf).note == DIVERGED
-    assert controller.observe(50.0) == Stop("deadline", 3, 50.0)
-    assert controller.last_epoch == 3
-    assert controller.models == tuple(sorted({model for model, _ in plan.schedule}))
-    assert controller.clusters == tuple(sorted({cluster for _, cluster in plan.schedule}))
-    assert math.isclose(controller.cost, depl.evaluate(instance, plan).cost, rel_tol=1e-12)
 
 
 def test_a_run_stops_as_soon_as_its_target_is_reached_and_pays_for_its_epochs_alone(

@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import replace
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -22,13 +21,6 @@ from depl.models.policy.process import process
 from depl.models.problem.epochs import Term
 from depl.models.problem.laws import Deterministic, Empirical, Lognormal, Normal
 from tests.cases.policy_cases import tiny
-
-
-def test_changes_in_decimals_lie_on_the_lattice_of_their_greatest_common_divisor():
-    found = process(tiny(Empirical(values=(0.1, 0.25)), Deterministic(value=0.3)))
-    assert lattice_unit(found) == Fraction(1, 20)
-    found = process(tiny(Empirical(values=(math.pi, 2.5 * math.pi)), Deterministic(value=2 * math.pi)))
-    assert float(lattice_unit(found)) == pytest.approx(math.pi / 2, rel=1e-15)
 
 
 @pytest.mark.parametrize("limit", [0.4, 0.35, 0.4 - 1e-7, 0.4 + 1e-9, 0.4 + 3e-9, 0.123456789])

@@ -14,14 +14,10 @@ import pytest
 import depl
 from depl.instances.spent_promise import COSTS, VIOLATION, spent_promise
 from depl.models.policy import planning
-from depl.models.policy.dynamic import upper
-from depl.models.policy.grid import Expectations, Grid
 from depl.models.policy.planning import solve_policy
-from depl.models.policy.process import process
 from depl.models.policy.result import PolicyResult
-from depl.models.policy.static import static_plans
 from depl.models.problem.instance import Instance
-from depl.models.problem.laws import Empirical, Normal
+from depl.models.problem.laws import Empirical
 from depl.models.problem.policy import STOP, Policy, PolicyNode
 from depl.models.solving.result import Termination
 from tests.cases.memory_cases import instance_of, random_law
@@ -151,32 +147,6 @@ def test_no_certificate_of_five_hundred_random_processes_is_bolder_than_its_tree
             judge(instance, traced_tree_of(instance, abandon_at_start=abandon), found)
             kinds["none" if found.policy is None else "found"] += 1
     assert kinds["found"] > 200
-
-
-def test_with_a_single_epoch_cost_and_probability_are_in_closed_form():
-    small, large = Empirical(values=(0.5, 0.7), weights=(1, 1)), Empirical(values=(0.5, 0.7), weights=(1, 4))
-    instance = tiny(small, large, prices=(1.0, 1.5), maximum_epochs=1, quantile_level=0.4)
-    found = solve_policy(instance, gap=1e-6)
-    assert found.ratio == pytest.approx((1.5 / 0.8, 1.5 / 0.8))  # 1.875 a success, with small 2
-    assert found.failure_cost == pytest.approx(1.5 * 1.875)
-    assert (found.cost, found.reached) == pytest.approx((1.5, 0.8))
-    assert found.objective == pytest.approx(1.5 + 0.2 * 2.8125)
-    assert found.lower_bound == pytest.approx(found.objective)
-    bound = solve_policy(instance, gap=1e-6, failure_cost=100.0)
-    assert bound.objective == pytest.approx(1.5 + 0.2 * 100)
-
-
-@pytest.mark.parametrize("normal", [False, True])
-def test_no_fixed_plan_that_stops_early_is_below_the_best_policy_of_the_same_ledger(normal):
-    small = Normal(mean=0.15, variance=0.02) if normal else Empirical(values=(-0.1, 0.1, 0.3))
-    instance = tiny(small, Empirical(values=(0.0, 0.5)), maximum_loss=0.35, maximum_epochs=4)
-    whole = process(instance)
-    expectations = Expectations(Grid.of(whole, 512), up=True)
-    plans = list(static_plans(whole, expectations))
-    assert len(plans) > 10
-    for price in (2.0, 8.0, 30.0):
-        best = upper(whole, expectations, price).value(price)
-        assert best <= min(plan.cost + price * plan.failure for plan in plans) * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("seed", range(20, 30))

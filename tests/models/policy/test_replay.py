@@ -89,13 +89,6 @@ def test_every_seed_is_followed_along_the_decisions_of_the_policy():
     assert found.cost_interval[0] < 2.75 < found.cost_interval[1]
 
 
-def test_the_ledger_counts_roundings_which_the_observed_loss_does_not():
-    found = replay(policy(state="ledger"), traces("ab"))
-    assert [run.end for run in found.runs] == ["reached", "reached"]
-    # 2.0 is index 20; l(1) - l(0) = -0.5 is 5 cells below it, so 15 for a; and for b 19, not above 17
-    assert [run.switched for run in found.runs] == [1, 2]
-
-
 def of_one_seed(*losses, first: int = 0) -> Traces:
     """A branch with the given models and losses, from a first epoch on."""
     run, epoch, model, cluster, loss = zip(

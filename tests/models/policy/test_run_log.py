@@ -119,14 +119,6 @@ def test_a_run_that_left_no_whole_line_begins_anew(policy: Path, log: Path, cont
     assert len(lines(log)) == 2
 
 
-def test_losses_that_are_not_finite_stand_in_the_log_as_words(policy: Path, log: Path) -> None:
-    begun(policy, log, 1).observe(float("nan"))
-    assert lines(log)[-1]["loss"] == "nan"
-    again = Controller.resume(policy, log)
-    assert isinstance(again.decision, Stop)
-    assert (again.decision.reason, again.records[-1]["note"]) == ("abandoned", lines(log)[-1]["note"])
-
-
 @pytest.mark.parametrize(
     ("name", "words"),
     [("a\0b", "null byte"), ("a\ud800", "surrogates"), (7, "the name of a file"), (b"\0", "null")],

@@ -17,19 +17,6 @@ from depl.models.solving.result import Termination
 from tests.cases.policy_cases import tiny
 
 
-def test_a_policy_of_the_papers_instance_costs_less_than_the_cheapest_plan_and_keeps_its_promise(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(planning, "GRIDS", (512,))
-    instance = depl.load("paper-alexnet-9")
-    found = solve_policy(instance, gap=0.03, time_limit=None)
-    assert found.termination is Termination.GAP_REACHED
-    assert found.policy is not None
-    assert found.lower_bound <= found.objective <= 12  # the cheapest plan costs 12
-    assert found.gap <= 0.03
-    assert found.reached >= instance.target.quantile_level
-
-
 def test_what_no_policy_can_promise_is_proved_infeasible(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(planning, "GRIDS", (512,))
     instance = depl.load("paper-alexnet-5").replace(maximum_epochs=12)

@@ -63,14 +63,6 @@ def test_of_the_numbers_of_epochs_the_one_is_taken_whose_policies_cost_least():
     assert max(values.values()) > min(values.values()) * 1.1 or len(values) < 5
 
 
-def test_a_limit_that_all_epochs_keep_restricts_nothing():
-    instance = limited(5.0, round_deadline=1.0)
-    assert keeps_time(instance)
-    found = solve_policy(instance, gap=1e-3, time_limit=None)
-    assert found.restriction == ""
-    assert found.policy.round_deadline is None
-
-
 def test_longer_epochs_more_of_them_or_a_longer_deadline_are_objected_to():
     instance = limited(4.2, round_deadline=1.5)
     policy = solve_policy(instance, gap=1e-3, time_limit=None).policy
@@ -123,16 +115,3 @@ def test_every_shipped_instance_has_a_policy_that_is_accepted(name, rung, monkey
     if found.policy.certificate.method == "ledger":
         assert depl.evaluate_policy(instance, found.policy).ok
         assert not simulate(instance, found.policy, 20_000, seed=3).refuted
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", NO_POLICY)
-def test_without_the_margin_they_have_policies_in_a_class_that_may_grow(name, monkeypatch):
-    monkeypatch.setattr(planning, "GRIDS", (1024, 4096))
-    instance = load(name)
-    bold = msgspec.structs.replace(instance.traced_law, deviations=(), care=None)
-    found = solve_policy(instance.replace(traced_law=bold), "static", gap=0.05, time_limit=None)
-    assert found.policy is not None, found.reason
-    assert found.reached >= 0.95
-    first = {"digits-alexnet": 25, "digits-mobilenet": 26}[name]  # the fewest that the proxy asks for
-    assert found.policy.maximum_epochs in set(time_limit.wider(first, instance))

@@ -1,11 +1,6 @@
 """The bound beside that of HiGHS: two prices from which `depl check` proves it again."""
 
-import pytest
-
 import depl
-from depl.models.exact import root_bounds
-from depl.models.scenarios.draws import draw_scenarios
-from depl.models.solving.methods import Limits
 from depl.models.solving.result import DualBound, Termination
 from tests.cases.sampled_plans import hard_problem
 
@@ -13,13 +8,6 @@ from tests.cases.sampled_plans import hard_problem
 def dual_findings(instance, plan):
     report = depl.check(instance, plan, most_plans=0)
     return report.ok, [finding for finding in report.findings if finding.equation == "claim: dual bound"]
-
-
-def test_where_nothing_is_random_the_bound_is_the_cost(steady):
-    """Four units of gain are needed, an epoch brings two: at mu = psi / 2 the bound is 2 psi - lam T_max."""
-    result = depl.solve(steady, "milp", scenarios=5)
-    assert result.cost == pytest.approx(24, rel=1e-12)
-    assert result.dual.bound == pytest.approx(24, rel=1e-9)
 
 
 def test_a_plan_without_epochs_is_bounded_by_nothing(tiny):
@@ -35,16 +23,3 @@ def test_a_solve_that_is_stopped_reports_no_less_than_it_can_prove_again():
     ok, (finding,) = dual_findings(problem.instance, result.plan)
     assert ok
     assert finding.ok
-
-
-def test_an_interrupt_at_the_last_moment_leaves_the_plan(tiny, monkeypatch):
-    def pressed(*_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(root_bounds, "root_certificate", pressed)
-    outcome = next(item for item in depl.methods() if item.name == "milp").run(
-        tiny, Limits(scenarios=draw_scenarios(tiny, 10))
-    )
-    assert outcome.termination is Termination.OPTIMAL
-    assert outcome.plan.epochs
-    assert outcome.dual is None

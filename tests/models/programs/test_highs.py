@@ -5,7 +5,6 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-import highspy
 import numpy as np
 import pyomo.environ as pyo
 import pytest
@@ -14,7 +13,7 @@ from depl.instances.generator import random_instance
 from depl.models.exact.sampled import SampledProblem
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.programs import highs
-from depl.models.programs.highs import OPTIONS, Session, Status, solve_program
+from depl.models.programs.highs import Session, Status, solve_program
 from depl.models.scenarios.draws import draw_scenarios
 from tests.cases.sampled_plans import price_space
 
@@ -123,16 +122,6 @@ def test_an_unknown_option_a_bad_value_and_an_unknown_solver_are_refused(
         pytest.importorskip("pyscipopt")
     with pytest.raises(InvalidInputError, match=words):
         solve_program(knapsack(), options=options, solve_with=solve_with)
-
-
-def test_the_options_in_force_are_part_of_the_answer():
-    answer = Session(knapsack(), {"mip_feasibility_tolerance": 1e-8}).solve()
-    assert answer.options == {**OPTIONS, "mip_feasibility_tolerance": 1e-8}
-    engine = highspy.Highs()
-    engine.setOptionValue("output_flag", False)
-    assert all(
-        engine.setOptionValue(name, value) == highspy.HighsStatus.kOk for name, value in OPTIONS.items()
-    )
 
 
 def test_a_limit_of_the_solvers_own_is_told_from_a_failure():

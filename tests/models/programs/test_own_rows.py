@@ -63,18 +63,6 @@ def test_the_cheapest_plan_under_the_rows_is_found_and_said_to_be_that(tiny, pro
     assert "proved under your rows: cloud, edge" in str(result)
 
 
-def test_the_verifier_says_what_it_checked_and_what_it_took_on_trust(tiny):
-    result = solve(tiny, on_both_clusters)
-    report = depl.check(tiny, result.plan)
-    assert report.ok
-    trusted = {finding.subject: finding.message for finding in report.repeated}
-    assert "cloud, edge" in trusted["rows"]
-    assert "on trust" in trusted["rows"]
-    assert "keep the rows cloud, edge, taken on trust" in trusted["lower_bound"]
-    assert "cost" in {finding.subject for finding in report.checked}
-    assert report.proved_bound < result.cost  # of all plans, not of those that keep the rows
-
-
 def test_rows_that_forbid_every_plan_one_after_the_other_end_in_infeasible_and_never_in_a_forbidden_plan(
     tiny,
 ):
@@ -131,24 +119,6 @@ def test_a_row_over_variables_of_the_callers_own_holds_too(problem):
     assert found.cost == pytest.approx(least(problem, on_edge), rel=1e-9)
 
 
-def test_not_to_train_is_no_answer_where_a_row_forbids_it(tiny):
-    instance = tiny.replace(maximum_loss=tiny.target.initial_loss + 1)
-    problem = SampledProblem(instance, draw_scenarios(instance, 8, seed=1))
-    assert solve_sampled(problem).choices == []
-    trained = lambda model: sum(model.w[key] for key in model.w if key[0] == 1)  # noqa: E731
-
-    def train(model):
-        model.own = pyo.Constraint(expr=trained(model) >= 1)
-
-    def any_number(model):
-        model.own = pyo.Constraint(expr=trained(model) <= 1)
-
-    found = solve_sampled(problem, Limits(rows=train))
-    assert len(found.choices) >= 1
-    assert found.cost == pytest.approx(least(problem), rel=1e-9)
-    assert solve_sampled(problem, Limits(rows=any_number)).choices == []
-
-
 @pytest.mark.parametrize("most", [0, 1, 2, 3])
 def test_rows_on_misses_count_every_scenario(tiny, most):
     """Those included that no plan meets: then no plan keeps the row."""
@@ -180,13 +150,6 @@ def test_rows_that_ask_for_misses_are_kept_by_plans_that_miss(tiny, most):
     wanted = least(problem, lambda row: problem.misses(row) >= most)
     assert (math.inf if found.choices is None else found.cost) == pytest.approx(wanted, rel=1e-9)
     assert found.cost == math.inf or problem.misses(found.choices) >= most
-
-
-def test_a_function_that_adds_nothing_leaves_the_answer_as_it_is(tiny):
-    """Else the rows of the programs themselves would be taken for a caller's."""
-    result = solve(tiny, lambda model: None)
-    assert (result.rows, result.solution) == ((), Solution.PROVEN_OPTIMAL)
-    assert result.plan.claims.rows is None
 
 
 # --- what is refused

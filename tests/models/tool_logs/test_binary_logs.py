@@ -120,13 +120,6 @@ def test_the_last_record_of_a_run_under_way_may_be_unfinished(tmp_path: Path) ->
     assert found.unread == {f"{path}, record 2": UNFINISHED}
 
 
-def test_a_scalar_of_a_form_that_is_not_read_is_missing(tmp_path: Path) -> None:
-    plugin = told(9, told(1, told(1, b"scalars")))
-    data = event(1, "loss", as_number(0.5)) + event(2, "loss", plugin + told(8, told(1, 21)))
-    (run,) = read_logs([written(tmp_path, "events.out.tfevents.1", data)]).runs
-    assert [point.missing for point in run.points] == [frozenset(), frozenset({"loss"})]
-
-
 def test_a_record_that_is_no_message_is_refused(tmp_path: Path) -> None:
     path = written(tmp_path, "events.out.tfevents.1", record(b"\x2a\x7f"))
     with pytest.raises(InvalidInputError, match=r"is no event \(ends within a field\)"):

@@ -1,7 +1,6 @@
 """Logs as the tools themselves wrote them: what is read from each, and that all agree."""
 
 import functools
-import json
 from pathlib import Path
 
 import numpy as np
@@ -89,18 +88,6 @@ def test_what_lightning_logged_is_its_validation_loss_epoch_by_epoch() -> None:
         assert found[version][3] == losses
     assert list(found)[:3] == ["version_0", "version_1", "version_2"]
     assert [len(runs) for runs in read(EVERY["lightning"], LOGS).traces.by_schedule().values()] == [12, 12]
-
-
-def test_both_objects_of_flower_hold_the_loss_before_training() -> None:
-    for name, field in (("flower", "losses_centralized"), ("flower-result", "evaluate_metrics_serverapp")):
-        found = by_name(read(EVERY[name], LOGS).traces)
-        run = next(iter(found))
-        content = json.loads(next((LOGS / EVERY[name].path).glob(f"{run}.json")).read_text())[field]
-        losses = (
-            [row[1] for row in content] if name == "flower" else [row["loss"] for row in content.values()]
-        )
-        assert found[run][0] == list(range(17))
-        assert found[run][3] == losses
 
 
 def test_what_clients_evaluated_has_no_round_before_training() -> None:

@@ -2,14 +2,12 @@
 
 import gzip
 import json
-import sqlite3
 from pathlib import Path
 
 import pytest
 
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.tool_logs.importing import Imported
-from depl.models.tool_logs.json_text import read_flat
 from depl.models.tool_logs.stages import read_stages, schedule_of, stages_by_pattern, stages_for, told
 from depl.models.traces import sheets
 from depl.models.traces.log_rules import What
@@ -61,13 +59,6 @@ def test_stages_of_another_form_are_refused(text: str, message: str) -> None:
         read_stages(text)
 
 
-def test_hyperparameters_of_lightning_are_the_flat_lines_of_its_yaml(tmp_path: Path) -> None:
-    path = table(
-        tmp_path / "hparams.yaml", "lr: 0.2", "name: 'it''s'", "list:", "- 1", "deep: {a: 1}", "stages: a@e"
-    )
-    assert read_flat(path) == {"lr": "0.2", "name": "it's", "stages": "a@e"}
-
-
 def test_files_that_are_no_logs_say_where(tmp_path: Path) -> None:
     broken = table(tmp_path / "a.jsonl", '{"epoch": 1}', "{")
     assert refusal(broken).startswith(f"{broken}, row 2: ")
@@ -80,29 +71,6 @@ def test_files_that_are_no_logs_say_where(tmp_path: Path) -> None:
 
 
 # --- what is said of what was decided ---------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("content", "choices", "what", "words"),
-    [
-        (
-            '{"step": 9, "loss": 1}\n{"step": 19, "loss": 1}\n',
-            {},
-            "epochs told by",
-            "step, 10 steps an epoch",
-        ),
-        ('{"loss": 1}\n{"loss": 1}\n', {"epoch": "row"}, "epochs told by", "row"),
-        ('{"loss": [1, 2, 3, 4]}', {"every": 1}, "an epoch", "here is 1 of the logs"),
-        ("Step,a - loss,a - loss__MIN\n1,3,3\n2,2,1\n", {}, "no runs", "1 column: a - loss__MIN"),
-        ('{"epoch": 1, "loss": 1, "lr": 3}\n' * 2, {"on_repeated": "last"}, "not read", "1 key: lr"),
-    ],
-)
-def test_facts_say_what_was_decided(
-    content: str, choices: dict[str, object], what: str, words: str, tmp_path: Path
-) -> None:
-    path = tmp_path / ("a.csv" if content.startswith("Step") else "a.json")
-    path.write_text(content, encoding="utf-8")
-    assert dict(read(path, **choices).facts)[what].startswith(words)
 
 
 LONG = """\
@@ -138,12 +106,6 @@ def test_a_run_that_is_ended_or_dropped_is_noted(
     assert (found.diverged, found.dropped) == (diverged, (note[1],) if note[0] == What.DROPPED else ())
     if note[0] == What.DIVERGED:
         assert found.notes[0].text == "run 'a' diverged and is ended: no loss in epoch 1 (row 3)"
-
-
-def test_an_accuracy_in_per_cent_is_kept_beside_the_loss(tmp_path: Path) -> None:
-    path = table(tmp_path / "log.csv", LONG.rstrip())
-    traces = read(path, loss="val/loss", run="seed", first=1, accuracy="acc", percent=True).traces
-    assert traces.target("error_rate").tolist() == [0.9, 0.5, 0.25, 0.875, 0.5]
 
 
 # --- the Trainer of transformers ----------------------------------------------------------------------------
@@ -249,31 +211,3 @@ def test_model_and_cluster_are_hyperparameters_as_well_as_columns(tmp_path: Path
     named = read(tmp_path, stages=(), model="width", cluster_name="gpu").traces
     assert set(named.cluster.tolist()) == {"gpu"}
     assert "does not say which model was trained where" in refusal(tmp_path, stages=(), model="depth")
-
-
-BEFORE = [1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4]
-AFTER = [0.65, 0.55, 0.45]
-"""Losses of epochs 1 to 7, and of 5 to 7 after a restart."""
-
-
-def test_stores_of_mlflow_count_in_the_order_of_their_times(tmp_path: Path) -> None:
-    """Killed after the sixth epoch of the second branch, so that its seventh is missing."""
-    logged = [*enumerate(BEFORE, start=1), *enumerate(AFTER[:2], start=5)]
-    path = tmp_path / "mlflow.db"
-    with sqlite3.connect(path) as store:
-        store.execute("CREATE TABLE runs (run_uuid, name, lifecycle_stage, start_time)")
-        store.execute("CREATE TABLE metrics (key, value, timestamp, run_uuid, step, is_nan)")
-        store.execute("CREATE TABLE params (key, value, run_uuid)")
-        store.execute("INSERT INTO runs VALUES ('r', 'r', 'active', 0)")
-        for time, (step, loss) in enumerate(logged):
-            store.execute("INSERT INTO metrics VALUES ('loss', ?, ?, 'r', ?, 0)", (loss, time, step))
-    run = tmp_path / "mlruns" / "0" / "abc"
-    for name in ("metrics", "params"):
-        (run / name).mkdir(parents=True)
-    (run / "meta.yaml").write_text("run_id: abc\nlifecycle_stage: active\n", encoding="utf-8")
-    text = "".join(f"{time} {loss} {step}\n" for time, (step, loss) in enumerate(logged))
-    (run / "metrics" / "loss").write_text(text, encoding="utf-8")
-    for place in (path, tmp_path / "mlruns"):
-        assert "a restart" in refusal(place)
-        found = read(place, on_repeated="last").traces
-        assert found.loss.tolist() == [*BEFORE[:4], *AFTER[:2]]

@@ -69,13 +69,6 @@ def test_a_table_that_is_no_tree_is_refused_at_its_row(found, row, message):
     assert caught.value.path.endswith(f"[{row}]")
 
 
-def test_a_switch_of_the_cluster_alone_is_one():
-    same = list(rows())
-    for row in same:
-        row[2] = "big"
-    assert read_counterfactuals(table(same)).stages == (("big", "edge"), ("big", "far"))
-
-
 def test_what_is_not_there_is_refused_with_what_is():
     found = read_counterfactuals(table(rows()))
     with pytest.raises(InvalidInputError, match="no seed '9'"):

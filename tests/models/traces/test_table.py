@@ -21,17 +21,6 @@ def table(**changes) -> Traces:
     return Traces(**(columns | changes))
 
 
-def test_the_matrix_is_nan_where_a_run_was_not_evaluated():
-    table_ = table(run=["a", "a", "a", "a", "b"], epoch=[0, 1, 2, 3, 1], metrics={}).matrix()
-    assert np.array_equal(table_, [[5, 3, 2, 3.5], [np.nan, 2.5, np.nan, np.nan]], equal_nan=True)
-
-
-def test_an_error_rate_is_one_minus_the_accuracy_unless_it_was_kept():
-    assert table().target("error_rate").tolist() == [0.9, 0.5, 0.25, 0.5, 0.5]
-    kept = table(metrics={"error_rate": [0.5] * 5, "accuracy": [0.1] * 5})
-    assert kept.target("error_rate").tolist() == [0.5] * 5
-
-
 def test_an_unknown_or_missing_target_is_refused():
     with pytest.raises(InvalidInputError, match="one of loss, error_rate, not 'accuracy'"):
         table().target("accuracy")
@@ -45,22 +34,6 @@ def test_the_start_of_an_epoch_is_the_end_of_the_one_before_unless_the_model_swi
     assert np.array_equal(table(metrics={}).start(), [nan, 5, nan, nan, 3.5], equal_nan=True)
     rate = table().start("error_rate")
     assert np.array_equal(rate, [nan, 0.9, nan, nan, 0.5], equal_nan=True)
-
-
-def test_columns_are_copies_that_cannot_be_written_to():
-    loss = np.array(LOSS)
-    traces = table(loss=loss)
-    loss[0] = 99
-    assert traces.loss[0] == 5
-    with pytest.raises(ValueError, match="read-only"):
-        traces.loss[0] = 1
-
-
-def test_runs_are_selected_by_index_or_by_truth_value():
-    traces = table()
-    assert traces.select([1]).loss.tolist() == [3.5, 2.5]
-    assert traces.select([1, 0]).runs == ("b", "a")
-    assert traces.select([True, False]).metrics["accuracy"].tolist() == [0.1, 0.5, 0.75]
 
 
 @pytest.mark.parametrize("runs", [[2], [-1], [0.5], [True], [], [0, 0]])
