@@ -5,7 +5,7 @@ from collections import defaultdict
 import numpy as np
 
 from depl.instances.generator import random_instances
-from depl.models.exact.assignments import Assignment, assignments, make_assignment
+from depl.models.exact.assignments import Assignment, make_assignment
 from depl.models.exact.choices import Choices, Configuration
 from depl.models.problem.epochs import LossStep, loss_step
 from depl.models.problem.instance import Instance
@@ -75,16 +75,3 @@ def test_kinds_are_what_learns_alike() -> None:
                 apart += len(found.models) > len(set(found.models.tolist()))
     assert together > 5
     assert apart > 5
-
-
-def test_every_cluster_of_a_listed_assignment_has_one_set() -> None:
-    """Its kinds are those of its pairs, and no two assignments have the same pairs."""
-    for instance in instances():
-        problem, seen = Choices(instance), set()
-        for found in assignments(problem):
-            chosen = [problem.configurations[place] for row in found.options for place in row]
-            pairs = sorted({(g.cluster, problem.subsets.index(g.datasets)) for g in chosen})
-            assert len({cluster for cluster, _ in pairs}) == len(pairs) > 0
-            require_written(problem, pairs, found)
-            assert tuple(pairs) not in seen
-            seen.add(tuple(pairs))

@@ -76,10 +76,6 @@ def test_assignments_that_nobody_lists_are_not_counted_to_the_end(count: int) ->
     assert LARGEST_ASSIGNMENTS < count_assignments(problem) * 1e-9 < math.inf
 
 
-def test_as_many_sets_of_data_as_can_be_listed_are_listed() -> None:
-    assert len(set(Choices(with_datasets(MOST_DATASETS)).subsets)) == 2**MOST_DATASETS - 1
-
-
 def test_choices_are_what_the_rules_of_the_sites_allow() -> None:
     """Every cluster, set and model, looked up one by one; and each is listed where `position` says."""
     rng = np.random.default_rng(7)

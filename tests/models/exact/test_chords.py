@@ -23,8 +23,6 @@ from depl.models.exact.chords import ChordedProblem, Chords
 from depl.models.exact.labels import LabelSearch
 from depl.models.exact.law import _on_chords
 from depl.models.exact.law_judge import LawJudge, Moments, random_terms
-from depl.models.exact.search import UNEXPLAINED
-from depl.models.foundation.deadline import OutOfTimeError
 from depl.models.problem.instance import (
     Cluster,
     Dataset,
@@ -183,15 +181,6 @@ def test_a_plan_that_gains_enough_by_a_tangent_meets_the_target(seed: int) -> No
     assert reached
 
 
-def test_of_the_random_instances_some_are_feasible_and_some_are_not() -> None:
-    seen = set()
-    for seed in range(15):
-        rng = np.random.default_rng([1, seed])
-        instance = normal_instance(rng, float(rng.choice([0.5, 0.9, 0.99])), switching=bool(seed % 2))
-        seen.add(solve(instance, "exact").termination)
-    assert seen == {Termination.OPTIMAL, Termination.INFEASIBLE}
-
-
 def test_only_normal_increments_with_a_level_of_a_half_and_certain_ones_are_searched_on_chords() -> None:
     normal = normal_instance(np.random.default_rng(0), 0.9, switching=True)
     assert _on_chords(Choices(normal))
@@ -219,49 +208,12 @@ def test_the_quantile_that_proofs_rest_on_is_not_above_the_true_one_however_near
         assert 0 <= true - found <= 2e-9 * true
 
 
-def test_a_tie_is_left_to_the_search_that_says_so() -> None:
-    """Mean 4 and deviation 2 with z = 2 reach 0 exactly, up to the decimals of omega."""
-    knapsack = ChanceKnapsack.of([5], [4], [4], 8, float(special.ndtr(2.0)))
-    instance = Chance.reduce(knapsack)
-    result = solve(instance, "exact")
-    taken = result.plan is not None and Chance.solution_of(result.plan) == (0,)
-    certified = result.termination is Termination.OPTIMAL
-    assert certified or (result.termination is Termination.EXHAUSTED and not taken)
-
-
 def random_large(count: int, seed: int, level: float) -> ChanceKnapsack:
     """Values up to 30, means up to 100, variances in steps of 25 up to 250, half of the means fit."""
     rng = np.random.default_rng([3, count, seed])
     values, means = rng.integers(1, 31, count).tolist(), rng.integers(10, 101, count).tolist()
     variances = [25 * int(step) for step in rng.integers(0, 11, count)]
     return ChanceKnapsack.of(values, means, variances, sum(means) // 2, level)
-
-
-@pytest.mark.parametrize(("seed", "level"), [(0, 0.95), pytest.param(1, 0.999, marks=pytest.mark.slow)])
-def test_chance_constrained_knapsacks_of_100_items_have_the_optimum_of_a_dynamic_program(
-    seed: int, level: float
-) -> None:
-    knapsack = random_large(100, seed, level)
-    best = best_by_value_and_variance(knapsack)
-    assert knapsack.slack(best.items) >= 0
-    result = solve(Chance.reduce(knapsack), "exact", time_limit=60)
-    assert result.solution is Solution.PROVEN_OPTIMAL
-    assert result.cost is not None
-    assert result.plan is not None
-    assert Chance.value_of_cost(knapsack, result.cost) == best.value
-    items = Chance.solution_of(result.plan)
-    assert knapsack.slack(items) >= 0
-    assert knapsack.value_of(items) == best.value
-
-
-def test_the_dynamic_program_over_value_and_variance_agrees_with_all_sets() -> None:
-    for seed in range(10):
-        knapsack = random_large(8, seed, 0.95)
-        sets = itertools.chain.from_iterable(itertools.combinations(range(8), size) for size in range(9))
-        best = max(knapsack.value_of(items) for items in sets if knapsack.slack(items) >= 0)
-        found = best_by_value_and_variance(knapsack)
-        assert found.value == best == knapsack.value_of(found.items)
-        assert knapsack.slack(found.items) >= 0
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -320,18 +272,6 @@ def test_the_optimum_of_certain_gains_is_that_of_the_enumeration_ties_included(i
         assert found.reason
     else:
         assert found.cost == pytest.approx(known.cost, rel=1e-9)
-
-
-def test_a_proof_that_there_is_no_plan_outlasts_the_time_for_its_explanation(monkeypatch):
-    def late(judge, search):
-        raise OutOfTimeError
-
-    instance = certain([1.0, 0.5], 14.99, 2)
-    assert law.exact(instance, Limits()).termination is Termination.INFEASIBLE
-    monkeypatch.setattr(LawJudge, "why_infeasible", late)
-    found = law.exact(instance, Limits())
-    assert found.termination is Termination.INFEASIBLE
-    assert found.reason == UNEXPLAINED
 
 
 def test_the_default_proves_a_knapsack_of_a_hundred_and_fifty_items():

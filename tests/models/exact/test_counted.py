@@ -9,7 +9,6 @@ import pytest
 
 import depl
 from depl.instances.generator import random_instance
-from depl.models.exact import first_plans
 from depl.models.exact.assignments import assignments
 from depl.models.exact.counted import Counted, scenario_search
 from depl.models.exact.first_plans import Neighbourhood
@@ -78,13 +77,6 @@ def require_agreement(problem: SampledProblem) -> Termination:
     return outcome.termination
 
 
-def test_the_cost_of_a_certain_gain_is_the_closed_form():
-    found, outcome = searched(sampled(certain(5, total_time=2.0), 10))
-    assert found == pytest.approx(2 * 3**2 / 2.0, rel=1e-12)
-    assert outcome.plan is not None
-    assert len(outcome.plan.epochs) == 3
-
-
 def test_the_search_agrees_with_all_plans_written_out():
     problems = tiny_problems(3, 24)
     proved = [require_agreement(problem) for problem in problems]
@@ -118,13 +110,6 @@ def test_an_infeasible_instance_is_proved_so_with_a_reason(changes, words):
     assert words in str(outcome.reason)
 
 
-def test_the_reason_names_the_quantile_that_is_reached():
-    _, outcome = searched(sampled(certain(3, total_time=2.0, loss=5.0), 4))
-    assert "best quantile of a plan that changes model or data at most once is 2," in str(outcome.reason)
-    assert "no plan reaches less than 2" in str(outcome.reason)
-    assert "takes" not in str(outcome.reason)
-
-
 def test_the_reason_names_the_time_that_would_be_needed():
     """Three epochs of 1 / 10 each gain the 3 that are missing."""
     _, outcome = searched(sampled(certain(8, total_time=0.25), 4))
@@ -132,16 +117,6 @@ def test_the_reason_names_the_time_that_would_be_needed():
     needed = f"{fastest} takes 0.3, maximum_time is 0.25"
     assert str(outcome.reason).endswith(needed)
     assert outcome.termination is Termination.INFEASIBLE
-
-
-def test_a_time_that_would_be_needed_keeps_the_round_deadline():
-    """Three epochs of 0.1, or one of 0.28 where the deadline lets it."""
-    instance = certain(8, total_time=0.25)
-    leap = Model(name="l", size=0, demand=2.8, improvement=ConstantImprovement(noise=Deterministic(value=3)))
-    eager = instance.replace(models=(leap, *instance.models))
-    assert "takes 0.28, maximum_time" in str(searched(sampled(eager, 4))[1].reason)
-    late = eager.replace(round_deadline=0.2)
-    assert "takes 0.3, maximum_time" in str(searched(sampled(late, 4))[1].reason)
 
 
 def test_an_interrupt_leaves_a_plan_and_a_valid_bound(monkeypatch):
@@ -157,19 +132,6 @@ def test_an_interrupt_leaves_a_plan_and_a_valid_bound(monkeypatch):
     assert outcome.lower_bound <= optimum <= found < math.inf
     assert outcome.dual is not None
     assert 0 < outcome.dual.bound * (1 - 1e-8) <= outcome.lower_bound
-
-
-def test_progress_narrows_down_on_the_optimum():
-    rows: list[tuple[float, float, float]] = []
-    problem = sampled(TINY, 50)
-    limits = Limits(scenarios=problem.scenarios, progress=lambda *row: rows.append(row))
-    scenario_search(problem.instance, limits)
-    seconds, costs, bounds = zip(*rows, strict=True)
-    assert list(seconds) == sorted(seconds)
-    assert list(costs) == sorted(costs, reverse=True)
-    assert list(bounds) == sorted(bounds)
-    assert costs[-1] == pytest.approx(28.0)
-    assert bounds[-1] == pytest.approx(28.0, rel=1e-8)
 
 
 @pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (0, 2, 3))])
@@ -225,22 +187,6 @@ def test_no_plan_gains_more_than_an_infeasible_search_says(seed):
     assert most * (1 - 1e-12) <= search.risk._best_gain < problem.needed
 
 
-def test_the_effort_for_a_first_plan_grows_until_it_is_decided_whether_there_is_one(monkeypatch):
-    """By a subproblem that takes a thousand times the effort of the first round."""
-    search, efforts = Search(Counted(sampled(TINY, 5)), Limits()), []
-
-    def explored(task, effort):
-        efforts.append(effort)
-        if len(efforts) > 2000:
-            raise RuntimeError("the effort does not grow")
-        return None if effort >= 1000 * Counted.first_round else task
-
-    search.build()
-    monkeypatch.setattr(search, "_explored", explored)
-    assert not search._feasible()
-    assert efforts == sorted(efforts)
-
-
 @pytest.mark.parametrize(("longest", "scanned"), [(2, False), (3, True), (4, True)])
 def test_beside_a_priced_plan_one_switch_is_tried_for_few_epochs_alone(monkeypatch, longest, scanned):
     (problem,) = tiny_problems(1, 1)
@@ -263,17 +209,6 @@ def test_beside_a_priced_plan_one_switch_is_tried_for_few_epochs_alone(monkeypat
 def neighbourhood(problem: SampledProblem) -> Neighbourhood:
     assignment = next(iter(assignments(problem)))
     return Neighbourhood(problem, Prices.of(problem), assignment)
-
-
-def test_plans_with_one_switch_are_the_same_in_pieces_of_any_size(monkeypatch):
-    for problem in tiny_problems(7, 12):
-        whole = neighbourhood(problem)
-        kinds = whole.one_switch(1.0, math.inf)
-        for size in (1, 100, 10_000):
-            monkeypatch.setattr(first_plans, "_PIECE", size)
-            parts = neighbourhood(problem)
-            assert parts.one_switch(1.0, math.inf) == kinds
-        monkeypatch.undo()
 
 
 def test_where_time_is_over_the_longest_plans_are_looked_at_all_the_same():

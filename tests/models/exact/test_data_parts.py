@@ -87,31 +87,6 @@ def test_parts_come_down_to_every_assignment_that_the_epochs_can_use(clusters, d
     assert {tuple(sorted(pairs)) for pairs in found} == expected
 
 
-@pytest.mark.parametrize("restricted", [False, True])
-def test_everything_is_all_that_may_be_brought_anywhere_in_any_number_of_epochs(restricted):
-    """Nothing is to be paid, as no cluster has to train; the sets of a cluster are looked up one by one."""
-    refused = 0
-    for seed in range(4):
-        instance = drawn(seed, 2 + seed % 2, 2, 1 + seed)
-        if restricted:
-            instance = with_rules(np.random.default_rng([2206, seed]), instance)
-        parts, rules = parts_of(instance), instance.rules
-        part, sets = parts.everything(), parts.problem.subsets
-        names = [cluster.name for cluster in instance.clusters]
-        allowed = [
-            {d for d in range(len(sets)) if sets[d] <= set(rules.data[name]) and rules.models[name]}
-            for name in names
-        ]
-        assert [set(offered) for offered in part.offers] == allowed
-        assert len(part.offered) == sum(map(len, allowed))
-        assert part.obliged == (False,) * len(names)
-        assert list(part.lengths) == list(range(1, instance.target.maximum_epochs + 1))
-        assert part.bound == 0.0  # what no plan undercuts, in whatever unit of cost
-        assert parts.uncharged(part).transfers == parts.relaxed(part).transfers == 0.0
-        refused += len(names) * len(sets) - len(part.offered)
-    assert (refused > 0) == restricted
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_no_plan_of_a_part_costs_less_than_its_relaxation(seed):
     rng = np.random.default_rng([5, seed])

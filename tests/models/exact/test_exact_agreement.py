@@ -8,7 +8,6 @@ import pytest
 import depl
 from depl.instances.paper_like import paper_like
 from depl.instances.tiny_sampled import tiny_sampled
-from depl.models.solving.methods import Limits, find
 from depl.models.solving.result import Solution, Termination
 from tests.cases.scenario_methods import accepted, every_registered_method, judged, proven
 
@@ -82,22 +81,3 @@ def test_with_little_time_a_method_keeps_it_and_its_bound_is_true(method, second
     assert result.lower_bound <= cost * (1 + 1e-9)
     assert result.cost is None or result.cost >= cost * (1 - 1e-9)
     assert result.wall_seconds < seconds + 3
-
-
-@every_registered_method
-def test_a_gap_that_is_good_enough_is_certified(method, family):
-    open_ones = [row for row in family if 0 < row[2] < math.inf][: max(2, len(family) - 5)]
-    for instance, scenarios, cost in open_ones:
-        result = depl.solve(instance, method, scenarios=scenarios, gap=0.3)
-        assert result.termination in (Termination.OPTIMAL, Termination.GAP_REACHED)
-        assert result.lower_bound <= cost * (1 + 1e-9)
-        assert cost * (1 - 1e-9) <= result.cost
-        assert result.cost - result.lower_bound <= (0.3 + 1e-9) * result.cost
-
-
-@every_registered_method
-def test_the_same_question_gets_the_same_answer(method, family):
-    instance, scenarios, _ = next(row for row in family if 0 < row[2] < math.inf and len(row[0].clusters) > 1)
-    first, second = (find(method).run(instance, Limits(scenarios=scenarios)) for _ in range(2))
-    assert first.plan == second.plan
-    assert first.lower_bound == second.lower_bound

@@ -142,16 +142,6 @@ def test_the_gain_of_a_switch_to_a_model_does_not_count_while_the_model_stays(me
 
 
 @every_method
-def test_switch_losses_of_both_signs_are_counted_scenario_by_scenario(method, stage):
-    """The switch helps nine scenarios and ruins one, which may miss; with two ruined it is no use."""
-    switches = switch_losses(stage, 10)
-    switches[:, 1, 0, 1] = [50, *[-1] * 9]
-    assert proven(method, stage, sample(stage, [2] * 10, 1, switches)).models == ["expensive", "cheap"]
-    switches[1, 1, 0, 1] = 50
-    assert proven(method, stage, sample(stage, [2] * 10, 1, switches)).models == ["expensive", "expensive"]
-
-
-@every_method
 def test_the_switch_from_the_initial_model_counts(method, single):
     switches = switch_losses(single, 10)
     switches[:, 0, 0, 1] = -1
@@ -161,15 +151,6 @@ def test_the_switch_from_the_initial_model_counts(method, single):
     assert proven(method, single, scenarios).models == ["expensive"]
     switches[:, 0, 0, 1] = 1
     assert proven(method, instance, sample(instance, [5] * 10, 4.5, switches)).models == ["expensive"]
-
-
-@every_method
-def test_epochs_that_raise_the_loss_are_left_out(method, stage):
-    """An epoch of cheap gains 4.2 at first; later ones lose 3, so the plan has to stop."""
-    gains = np.zeros((10, 3, 2))
-    gains[:, :, 1] = [4.2, -3, -3]
-    answer = proven(method, stage, given_scenarios(stage, gains))
-    assert answer.models == ["cheap"]
 
 
 # Infeasible instances: a proof, an infinite bound and a reason.
@@ -241,12 +222,6 @@ def test_exactly_as_many_scenarios_may_miss_as_omega_leaves(method, single, leve
 
 
 # The numbers that are counted: the user's own, or rounded to a grid.
-
-
-@every_method
-def test_numbers_for_a_certain_improvement_change_nothing(method, steady):
-    draws = np.full((5, 3, 1), -7.0)
-    assert proven(method, steady, given_scenarios(steady, draws)).cost == pytest.approx(24, rel=1e-9)
 
 
 @every_method

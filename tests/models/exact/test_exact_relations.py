@@ -134,19 +134,6 @@ def test_what_must_not_change_the_optimum_does_not(method, count, change):
         assert proven(method, other, sample).cost == pytest.approx(factor * cost, rel=1e-9)
 
 
-@every_method
-@pytest.mark.parametrize("copies", [3, pytest.param(5, marks=SLOW)])
-@two_or_four
-def test_copies_of_all_scenarios_change_nothing_where_the_allowed_misses_keep_pace(method, count, copies):
-    for instance, scenarios in four_instances()[:count]:
-        size = len(scenarios) - len(scenarios) % 5
-        instance = instance.replace(quantile_level=0.6)  # two of five may miss
-        rows = scenarios.improvements[:size], scenarios.switch_losses[:size]
-        cost = proven(method, instance, Scenarios(*rows)).cost
-        repeated = Scenarios(*(np.repeat(row, copies, axis=0) for row in rows))
-        assert proven(method, instance, repeated).cost == pytest.approx(cost, rel=1e-9)
-
-
 def more_time(instance):
     return [instance.replace(**time_limits(instance, factor)) for factor in (0.85, 1.0, 1.3)]
 
@@ -187,17 +174,6 @@ def test_more_of_anything_that_is_allowed_never_costs_more(method, count, relaxe
         assert relaxed is not longer_horizon or costs[0] == math.inf
     # priced time binds: nothing else limits resources from below
     assert moved >= (count if relaxed in (more_time, looser_target) else count // 2)
-
-
-@every_method
-@two_or_four
-def test_fewer_scenarios_with_as_many_misses_never_cost_more(method, count):
-    """Leaving scenarios out relaxes the problem, as long as no allowed miss is lost."""
-    for instance, scenarios in four_instances()[:count]:
-        instance = instance.replace(quantile_level=0.999)
-        fewer = Scenarios(scenarios.improvements[:4], scenarios.switch_losses[:4])
-        costs = [proven(method, instance, sample).cost for sample in (scenarios, fewer)]
-        assert costs[1] <= costs[0] * (1 + 1e-9)
 
 
 def _first_epochs(scenarios, epochs):

@@ -11,18 +11,14 @@ import depl
 from depl.instances.generator import random_instance
 from depl.instances.tiny_sampled import tiny_sampled
 from depl.models.evaluation.evaluate import evaluate
-from depl.models.exact.assignments import assignments, count_assignments
-from depl.models.exact.choices import Choices
 from depl.models.exact.listing import enumerate_plans
 from depl.models.exact.root_bounds import root_bound
 from depl.models.exact.sampled import SampledProblem
 from depl.models.problem.instance import Instance
-from depl.models.scenarios.draws import draw_scenarios
 from depl.models.solving.methods import Limits, find
 from depl.models.solving.result import Termination
 from depl.models.verifier.dual import dual_bound
 from depl.models.verifier.scenarios import given_sample
-from depl.models.verifier.verify import Kind, verify
 from tests.cases.memory_search_cases import drawn
 from tests.cases.scenario_methods import proven
 from tests.cases.site_cases import keeps_rules, with_rules
@@ -125,27 +121,6 @@ def test_they_find_the_cheapest_of_all_plans_on_scenarios(place):
     assert same(on_scenarios_by(place, "scenario-search"), cheapest)
 
 
-def test_enough_drawn_instances_have_a_plan_and_enough_have_none():
-    costs = [on_scenarios_by(place, "scenario-search") for place in range(_SAMPLES_AT_ONCE)]
-    assert 2 < costs.count(math.inf) < 9
-    rules = [under_law(number).rules for number in range(_LAWS_AT_ONCE)]
-    assert sum(item.restrict_sites for item in rules) > 5
-    assert sum(item.deployable is not None for item in rules) > 6
-
-
-@pytest.mark.parametrize("place", range(0, _SAMPLES, 4))
-def test_the_verifier_proves_the_bounds_of_these_plans_again(place):
-    """The dual bound by its own reading of the rules, the lower bound by a list of all plans."""
-    instance, scenarios = on_scenarios()[place]
-    found = depl.solve(instance, "scenario-search", scenarios=scenarios)
-    if found.plan is None:
-        return
-    report = verify(instance, found.plan, (scenarios.improvements, scenarios.switch_losses))
-    assert report.ok
-    kinds = {finding.subject: finding.kind for finding in report.checked}
-    assert kinds["dual bound"] is kinds["lower_bound"] is Kind.CHECKED
-
-
 @pytest.mark.parametrize("place", all_of(_SAMPLES, 16))
 def test_root_bounds_are_those_of_the_verifier_at_any_prices(place):
     instance, scenarios = on_scenarios()[place]
@@ -186,48 +161,6 @@ def test_a_cluster_that_holds_fewer_models_replaces_none_that_holds_more(tiny, m
         assert same(proved(instance, "exact"), met)
 
 
-def test_what_is_forbidden_is_not_listed(tiny):
-    archive, sensors = tiny.datasets
-    cloud, edge = tiny.clusters
-    full, pruned = tiny.models
-    problem = Choices(
-        tiny.replace(
-            datasets=(archive, msgspec.structs.replace(sensors, clusters=("cloud",))),
-            clusters=(cloud, msgspec.structs.replace(edge, memory=1.0)),
-            models=(msgspec.structs.replace(full, memory=2.0), pruned),
-        )
-    )
-    listed = [(g.cluster, sorted(g.datasets), g.model) for g in problem.configurations]
-    cloud_sets = [["archive"], ["sensors"], ["archive", "sensors"]]
-    assert listed == [
-        *((0, data, model) for data in cloud_sets for model in (0, 1)),
-        (1, ["archive"], 1),
-    ]
-    found = [item.options for item in assignments(problem)]
-    assert len(found) == count_assignments(problem) == (1 + 3) * (1 + 1) - 1
-    assert {position for row in found for kind in row for position in kind} == set(range(len(listed)))
-
-
-def test_assignments_of_unlike_clusters_are_counted_as_they_are_listed(monkeypatch):
-    """Where only those of K_max clusters are listed, with fewer sets on some clusters than on others."""
-    monkeypatch.setattr("depl.models.exact.assignments.LARGEST_ASSIGNMENTS", 20)
-    rng, many = np.random.default_rng(8), 0
-    for _ in range(6):
-        drawn_one = random_instance(rng, clusters=(4, 5), datasets=(2, 2), maximum_epochs=(2, 3))
-        problem = Choices(with_rules(rng, drawn_one))
-        assert count_assignments(problem) == len(list(assignments(problem)))
-        many += len({len(row) for row in problem.open_subsets}) > 1
-    assert many > 2
-
-
-@pytest.mark.parametrize("method", ["enumerate", "exact"])
-@pytest.mark.parametrize("number", range(1, 6))
-def test_the_cheapest_plan_is_the_cheapest_of_those_that_end_with_each_model(method, number):
-    instance = under_law(number).replace(deployable=None)
-    parts = [proved(instance.replace(deployable=(model.name,)), method) for model in instance.models]
-    assert same(proved(instance, method), min(parts))
-
-
 @pytest.mark.parametrize("seed", range(0, 12, 2))
 def test_schedules_of_a_traced_law_keep_the_rules(seed):
     """By parts: of those that end with each model the cheapest is cheapest; so it is without a cluster."""
@@ -254,9 +187,3 @@ def test_schedules_of_a_traced_law_keep_the_rules(seed):
 
 def _cost(outcome):
     return math.inf if outcome.plan is None else outcome.lower_bound
-
-
-def test_scenarios_of_a_draw_are_those_of_the_instance_without_rules(tiny):
-    ruled = tiny.replace(deployable=("full",))
-    one, other = (draw_scenarios(item, 5, 1) for item in (tiny, ruled))
-    assert np.array_equal(one.improvements, other.improvements)

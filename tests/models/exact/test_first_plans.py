@@ -11,27 +11,22 @@ import pytest
 import depl
 from depl.instances.hard_knapsacks import hard_knapsack
 from depl.instances.reductions.knapsack import Knapsack, best_by_capacity
-from depl.instances.reductions.to_planning import ByCost
 from depl.models.exact import counted
 from depl.models.exact.assignments import Assignment, assignments
 from depl.models.exact.clusters import cheapest_clusters
-from depl.models.exact.counted import Counted, CountedSubproblem, scenario_search
+from depl.models.exact.counted import CountedSubproblem
 from depl.models.exact.first_plans import Neighbourhood, gained, priced_plan
 from depl.models.exact.kernels import Sample
 from depl.models.exact.prices import Prices
 from depl.models.exact.sampled import SampledProblem
-from depl.models.exact.search import Search
-from depl.models.exact.subproblem import Priced
 from depl.models.problem.instance import Switch
 from depl.models.problem.laws import Forbidden
 from depl.models.scenarios.draws import draw_scenarios
-from depl.models.solving.methods import Limits
 from depl.models.solving.result import Termination
 from tests.models.exact.test_counted import searched
 from tests.oracles.search import cheapest, sampled, tiny_problems, with_negative_switches
 
 TINY = depl.load("tiny")
-SLOW = pytest.mark.slow
 
 
 def allowed_switches(problem: SampledProblem, assignment: Assignment, kinds: Iterable[int]) -> bool:
@@ -109,16 +104,6 @@ def begun_with(problems: list[SampledProblem], place: str | None) -> list[Sample
     return changed
 
 
-def test_nothing_is_offered_that_is_not_below_the_cutoff():
-    for problem in tiny_problems(70, 6):
-        prices = Prices.of(problem)
-        for assignment in assignments(problem):
-            near = Neighbourhood(problem, prices, assignment)
-            assert near.one_switch(1.0, -1e9) is None
-            kinds = near.one_switch(1.0, math.inf)
-            assert kinds is None or tuple(kinds) in at_most_one_switch(problem, assignment)
-
-
 @pytest.mark.parametrize("limit", ["loose", "tight", "short", "none"])
 def test_a_plan_with_at_most_one_switch_is_in_time_where_one_written_out_is(limit):
     """The tightest limit is the time of the fastest plan that gains enough: it keeps it."""
@@ -138,17 +123,6 @@ def test_a_plan_with_at_most_one_switch_is_in_time_where_one_written_out_is(limi
             maximum_time = None if limit == "none" else least * factor
             near = Neighbourhood(problem, Prices(Prices.of(problem).costs, maximum_time), assignment)
             assert near.in_time(needed) == (math.isfinite(least) and limit != "short")
-
-
-def test_without_a_time_limit_the_round_deadline_excludes_what_is_slower():
-    """Just where no epoch of any kind keeps it, no plan does."""
-    for deadline, possible in ((50.0, True), (1e-6, False)):
-        problem = sampled(TINY.replace(maximum_time=None, round_deadline=deadline), 10)
-        found = [
-            Neighbourhood(problem, Prices.of(problem), item).in_time(0.3 * problem.needed)
-            for item in assignments(problem)
-        ]
-        assert any(found) == possible
 
 
 @pytest.fixture
@@ -196,16 +170,6 @@ def test_no_plan_below_the_cutoff_is_charged_too_much(always_priced):
                 assert not part.finished
                 charged += part._priced is not None
     assert charged > 20
-
-
-def test_a_price_of_gain_charges_what_a_kind_costs_beyond_what_it_gains():
-    costs = np.array([[3.0, 1.0], [2.0, math.inf]])
-    gains = np.array([[4.0, 1.0], [1.0, 9.0]])
-    priced = Priced.of(costs, gains, price=0.5, gain=4.5)
-    assert priced.values.tolist() == [[0.5, 0.0], [0.0, math.inf]]
-    assert (priced.least, priced.paid) == (0.5 + 1.5, 2.25)
-    # the plan (0, 0) gains 5 >= 4.5 and costs 5: 5 - 0.5 * 5 = 2.5 beyond prices, 0.5 beyond the least
-    assert priced.values[0, 0] + priced.values[1, 0] == pytest.approx(5 - 0.5 * 5 - priced.least)
 
 
 def small_sample(gains, losses, needed, allowed=0, first=-1, follow=None):
@@ -267,13 +231,6 @@ def test_values_that_are_multiples_of_a_few_are_combined_to_nearly_the_best_pack
     assert 0.995 * best <= packed <= best
 
 
-def test_no_priced_plan_where_nothing_gains_enough():
-    sample = small_sample(np.full((3, 2, 1), 1.0), np.zeros((3, 2, 2, 1)), needed=3.5)
-    assert priced_plan(sample, np.ones((3, 2))) is None
-    enough = sample._replace(needed=3.0)
-    assert len(priced_plan(enough, np.ones((3, 2)))) == 3
-
-
 def knapsack(rng, count, correlated):
     weights = [int(weight) for weight in rng.integers(1, 1001, count)]
     values = [max(1, weight + int(rng.integers(-100, 101))) for weight in weights]
@@ -282,57 +239,9 @@ def knapsack(rng, count, correlated):
     return Knapsack(tuple(values), tuple(weights), sum(weights) // 2)
 
 
-@pytest.mark.parametrize(
-    ("count", "correlated"),
-    [
-        (120, False),
-        (120, True),
-        pytest.param(1000, False, marks=pytest.mark.slow),
-        pytest.param(1000, True, marks=pytest.mark.slow),
-    ],
-)
-def test_long_knapsacks_are_proved_as_their_dynamic_program_says(count, correlated):
-    items = knapsack(np.random.default_rng(count), count, correlated)
-    instance = ByCost.reduce(items)
-    first = []
-    limits = Limits(progress=lambda seconds, cost, bound: first.append(cost))
-    outcome = scenario_search(instance, limits)
-    assert outcome.termination is Termination.OPTIMAL
-    best = best_by_capacity(items).value
-    cost = depl.evaluate(instance, outcome.plan).cost
-    assert ByCost.value_of_cost(items, cost) == best
-    assert ByCost.value_of_cost(items, first[0]) >= 0.99 * float(best)  # the first plan of all
-
-
 def test_a_stopped_search_for_prices_returns_what_it_holds():
     sample = small_sample(np.full((4, 2, 1), 1.0), np.zeros((4, 2, 2, 1)), needed=2.0)
     asked = iter([True, True, False])
     found = priced_plan(sample, np.ones((4, 2)), lambda: next(asked, False))
     assert found is not None
     assert 2 <= len(found) <= 4
-
-
-def test_plans_by_a_price_of_gain_are_tried_under_all_assignments_that_may_be_cheaper(
-    monkeypatch, always_priced
-):
-    """Those whose transfers alone cost as much as the plan that is held are passed over."""
-    monkeypatch.setattr(counted, "_LONGEST_SCANNED", 0)
-    tried, kept, found, passed = [], Counted.improve, 0, 0
-
-    def noted(risk, search, near, *, scan):
-        tried.append(near.assignment)
-        kept(risk, search, near, scan=scan)
-
-    monkeypatch.setattr(Counted, "improve", noted)
-    for problem in tiny_problems(34, 12):
-        search = Search(Counted(problem), Limits())
-        search.build()
-        tried.clear()
-        search.risk.first_plans(search)
-        if search.best is not None:
-            assert problem.misses(search.best.choices) <= problem.allowed
-        passed += sum(item.transfers >= search.cost for item in search.assigned)
-        assert all(item in tried for item in search.assigned if item.transfers < search.cost)
-        found += search.cost < math.inf
-    assert found > 5
-    assert passed > 0

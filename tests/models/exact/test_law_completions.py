@@ -63,14 +63,3 @@ def test_changes_are_the_laws_of_a_switch_and_a_run_added_up(name: str) -> None:
         assert found.rises[k, before, j] == sum(max(0, law.first + len(law.masses) - 1) for law in laws)
         errors.append(sum(law.error for law in laws))
     assert found.error == pytest.approx(LENGTH * max(errors), rel=1e-12, abs=0)
-
-
-def test_the_law_of_a_run_and_that_of_a_switch_are_both_off() -> None:
-    """Else no test of their sum would mean much."""
-    problem = Choices(AWKWARD["untruncated switches"])
-    grid = grid_for(problem.instance, 32, 0.8, LENGTH)
-    steps = GridSteps(problem, grid.step, grid.step * (grid.size - 1))
-    run, switch = steps.run(1, 0, 0), steps.switch(1, 0)
-    assert run.error > 0
-    assert switch is not None
-    assert switch.error > 0

@@ -5,19 +5,17 @@ import math
 from types import SimpleNamespace
 
 import pytest
-from msgspec.structs import replace
 from scipy import stats
 
 import depl
 from depl.models.exact import law as module
-from depl.models.exact.law import Law, exact
+from depl.models.exact.law import exact
 from depl.models.exact.law_judge import LawJudge
-from depl.models.exact.listing import enumerate_plans
 from depl.models.exact.search import Task
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.epochs import FinalLoss, Term
-from depl.models.problem.instance import Cluster, ComputeTable, Dataset, Instance, Model, Switch, Transfer
-from depl.models.problem.laws import Deterministic, Empirical, Forbidden, Normal, StudentT
+from depl.models.problem.instance import Instance
+from depl.models.problem.laws import Deterministic, Empirical, Normal, StudentT
 from depl.models.risk.verdicts import Verdict
 from depl.models.solving.methods import Limits
 from depl.models.solving.result import Solution, Termination
@@ -25,7 +23,6 @@ from tests.cases.law_search_cases import (
     BELL,
     SKEW,
     constant,
-    drawn,
     law_search,
     make,
     require_agreement,
@@ -52,11 +49,6 @@ def test_a_model_that_only_raises_the_loss_by_more_than_the_grid_holds_does_no_h
     assert require_agreement(make([worse])) is Termination.INFEASIBLE
 
 
-def test_a_gain_far_beyond_the_target_needs_no_larger_tables():
-    instance = make([constant(Deterministic(value=1e9)), BELL])
-    assert require_agreement(instance) is Termination.OPTIMAL
-
-
 @pytest.mark.parametrize(
     ("target", "cost"), [(13, 76.62686129), pytest.param(9, 137.8359025, marks=pytest.mark.slow)]
 )
@@ -68,12 +60,6 @@ def test_the_optima_of_the_papers_instances_are_proved(target, cost):
 
 
 # Ends.
-
-
-def test_a_target_that_is_met_at_the_start_costs_nothing():
-    found = depl.solve(TINY.replace(maximum_loss=15.0), "exact")
-    assert (found.termination, found.cost, found.lower_bound) == (Termination.OPTIMAL, 0.0, 0.0)
-    assert found.plan.epochs == ()
 
 
 @pytest.mark.parametrize(
@@ -111,48 +97,6 @@ def test_an_unreachable_target_names_a_time_that_would_certainly_do(seed):
     assert depl.solve(steady.replace(maximum_time=2.8), "exact").epochs == 4
 
 
-@pytest.mark.parametrize("scenarios", [None, 5])
-def test_the_plan_whose_time_is_named_may_move_between_clusters_in_every_epoch(scenarios):
-    """By turns 10 / 10 + 1 on the strong cluster and 0.5 / 1 + 0.1 on the near one: 5.2, with three moves."""
-    steady = make([constant(Deterministic(value=1.0))], maximum_time=5.0)
-    (model,) = steady.models
-    places = (
-        Cluster(name="strong", capacity=10, bandwidth=1, unit_cost=1),
-        Cluster(name="near", capacity=1, bandwidth=10, unit_cost=1),
-    )
-    table = ComputeTable(epochs=(10.0, 0.5, 10.0, 0.5))
-    moving = steady.replace(
-        clusters=places, models=(Model(name="m0", size=1, improvement=model.improvement, compute=(table,)),)
-    )
-    method = "exact" if scenarios is None else "scenario-search"
-    found = depl.solve(moving, method, scenarios=scenarios)
-    assert found.termination is Termination.INFEASIBLE
-    assert "epochs and the time limits by any plan" in found.reason
-    assert (
-        "plan that changes model or data at most once and meets it takes 5.2, maximum_time is 5"
-        in found.reason
-    )
-    assert "switch" not in found.reason
-    enough = depl.solve(moving.replace(maximum_time=5.2), method, scenarios=scenarios)
-    assert [epoch.cluster for epoch in enough.plan.epochs] == ["strong", "near"] * 2
-
-
-def test_where_no_time_would_do_none_is_named():
-    found = depl.solve(make([BELL], maximum_time=2.0, quantile_level=0.999), "exact")
-    assert found.termination is Termination.INFEASIBLE
-    assert "takes" not in found.reason
-
-
-@pytest.mark.parametrize("count", [2, pytest.param(6, marks=pytest.mark.slow)])
-def test_a_gap_that_is_good_enough_is_certified(count):
-    for instance in drawn(count, (3, 4)):
-        known = cost_of_plan(instance, enumerate_plans(instance, Limits()).plan)
-        found = depl.solve(instance, "exact", gap=0.25)
-        if 0 < known < math.inf:
-            assert found.termination is Termination.GAP_REACHED
-            assert found.cost * 0.75 * (1 - 1e-9) <= found.lower_bound <= known <= found.cost * (1 + 1e-9)
-
-
 def hard() -> Instance:
     """Ten times too long to finish within a second."""
     return depl.load("paper-alexnet-deadline-9").replace(maximum_epochs=60)
@@ -188,16 +132,6 @@ def test_an_interrupt_leaves_the_incumbent_and_a_valid_bound(monkeypatch, after)
     assert outcome.plan is not None
     assert depl.check(TINY, outcome.plan).ok
     assert 0 <= outcome.lower_bound <= known.cost * (1 + 1e-9)
-
-
-def test_an_interrupt_before_there_is_a_plan_says_so(monkeypatch):
-    def interrupted(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(Law, "first_plans", interrupted)
-    outcome = exact(TINY, Limits())
-    assert (outcome.termination, outcome.plan) == (Termination.INTERRUPTED, None)
-    assert "stopped before a plan was found" in outcome.reason
 
 
 def on_the_edge() -> Instance:
@@ -284,87 +218,6 @@ def test_asking_for_less_never_costs_more(field, values):
         assert costs[-1] < costs[0]
 
 
-def test_a_forbidden_switch_and_a_deadline_never_make_it_cheaper():
-    free = make([BELL, constant(Normal(mean=2.5, variance=1.5))])
-    forbidden = free.replace(
-        switches=(
-            Switch(previous="m0", following="m1", law=Forbidden()),
-            Switch(previous="m1", following="m0", law=Forbidden()),
-        )
-    )
-    known = cost_of(free)
-    assert known <= cost_of(forbidden) < math.inf
-    costs = [cost_of(free.replace(round_deadline=tau)) for tau in (0.6, 1.5, 5.0)]
-    assert costs == sorted(costs, reverse=True)
-    assert known <= costs[-1] * (1 + 1e-9)
-    require_agreement(forbidden)
-    require_agreement(free.replace(round_deadline=1.5))
-    require_agreement(free.replace(round_deadline=1.5, maximum_time=None))
-
-
-def two_of_everything() -> Instance:
-    rows = (("d0", "c0", 0.2), ("d1", "c0", 0.5), ("d0", "c1", 0.7), ("d1", "c1", 0.1))
-    return make(
-        [BELL, SKEW], switch=Normal(mean=0.2, variance=0.1), maximum_epochs=3, maximum_loss=7.0
-    ).replace(
-        clusters=(
-            Cluster(name="c0", capacity=10, bandwidth=2, unit_cost=3),
-            Cluster(name="c1", capacity=4, bandwidth=5, unit_cost=2),
-        ),
-        datasets=(Dataset(name="d0", volume=1.0), Dataset(name="d1", volume=0.6)),
-        transfers=tuple(Transfer(dataset=d, cluster=c, cost=cost) for d, c, cost in rows),
-    )
-
-
-def test_the_order_of_models_clusters_and_datasets_does_not_matter():
-    instance = two_of_everything()
-    known = cost_of(instance)
-    assert known < math.inf
-    for name in ("models", "clusters", "datasets", "transfers"):
-        turned = instance.replace(**{name: tuple(reversed(getattr(instance, name)))})
-        assert cost_of(turned) == pytest.approx(known, rel=1e-9)
-
-
-@pytest.mark.parametrize("factor", [1e-3, pytest.param(64.0, marks=pytest.mark.slow)])
-def test_units_do_not_matter(factor):
-    instance = two_of_everything()
-    known = cost_of(instance)
-    expensive = instance.replace(
-        clusters=tuple(replace(item, unit_cost=item.unit_cost * factor) for item in instance.clusters),
-        transfers=tuple(replace(row, cost=row.cost * factor) for row in instance.transfers),
-    )
-    assert cost_of(expensive) == pytest.approx(factor * known, rel=1e-9)
-    slow = instance.replace(
-        models=tuple(
-            replace(item, size=item.size * factor, demand=item.demand * factor) for item in instance.models
-        ),
-        maximum_time=instance.target.maximum_time * factor,
-    )
-    assert cost_of(slow) == pytest.approx(known, rel=1e-9)
-    high = instance.replace(
-        initial_loss=10.0 * factor,
-        maximum_loss=7.0 * factor,
-        models=tuple(
-            replace(item, improvement=replace(item.improvement, scale=item.improvement.scale * factor))
-            for item in instance.models
-        ),
-        other_switches=Normal(mean=0.2 * factor, variance=0.1 * factor**2),
-    )
-    assert cost_of(high) == pytest.approx(known, rel=1e-9)
-
-
-def test_the_initial_loss_counts_only_relative_to_the_target():
-    instance = make([BELL, SKEW])
-    moved = instance.replace(initial_loss=3.0, maximum_loss=-1.0)
-    assert cost_of(moved) == pytest.approx(cost_of(instance), rel=1e-9)
-
-
-def test_equal_solves_give_equal_plans_and_other_seeds_equal_costs():
-    one, two, other = (depl.solve(TINY, "exact", seed=seed) for seed in (3, 3, 4))
-    assert (one.plan, one.lower_bound) == (two.plan, two.lower_bound)
-    assert other.cost == pytest.approx(one.cost, rel=1e-9)
-
-
 # Parts.
 
 
@@ -378,15 +231,6 @@ def scripted(root_bound: float = 0.0, most: int = 100) -> SimpleNamespace:
             raise RuntimeError("asked for more than there was effort")
 
     return SimpleNamespace(finished=False, root_bound=root_bound, proceed=proceed, asked=asked)
-
-
-@pytest.mark.parametrize("nodes", [1, 100, 2_000, 2_001, 9_000])
-def test_a_subproblem_is_left_after_its_nodes_and_the_clock_is_looked_at_between(nodes, monkeypatch):
-    search, found = law_search(make([BELL])), scripted(most=10)
-    monkeypatch.setattr(search, "_subproblem", lambda *_: found)
-    assert search._explored(Task(0.0, search.assigned[0], 3, 0.0), nodes) is not None
-    assert all(0 < asked <= min(nodes, Law.nodes_per_call) for asked in found.asked)
-    assert nodes <= sum(found.asked) < nodes + Law.nodes_per_call
 
 
 @pytest.mark.parametrize("bound", [1e-9, 7.0, 1e9])
@@ -408,13 +252,6 @@ def test_before_the_first_plan_a_share_of_the_fall_stands_for_the_deviation(unit
     assert grid.highest * grid.step >= 0.04 * unit
 
 
-def test_where_neither_a_fall_nor_a_loss_gives_a_scale_grids_have_one_all_the_same():
-    """Of a model that may not be the last: it has to be left at a loss of 0, which is to stay."""
-    search = law_search(make([BELL], initial_loss=0.0, maximum_loss=0.0))
-    assert search.risk.judge.fall > 0
-    assert search.risk._grid(search, 3, 512).step > 0
-
-
 @pytest.mark.parametrize("deviation", [0.01, 0.3, 4.0])
 def test_the_grid_holds_the_start_the_target_and_a_deviation_above_the_start(deviation):
     search = law_search(make([BELL]))
@@ -423,10 +260,3 @@ def test_the_grid_holds_the_start_the_target_and_a_deviation_above_the_start(dev
     assert grid.size == 512
     assert grid.highest * grid.step >= deviation
     assert grid.lowest * grid.step <= -4.0
-
-
-def test_the_excess_of_a_quantile_is_about_that_of_the_closed_form():
-    """Of a normal loss, 2 % more, from draws."""
-    search = law_search(make([BELL]))
-    loss = FinalLoss(9.0, ((Term(-1.0, Normal(mean=2.0, variance=1.0)), 1),))
-    assert search.risk.judge.excess(loss) == pytest.approx(1.02 * (7.0 + stats.norm.isf(0.1) - 6.0), rel=0.05)

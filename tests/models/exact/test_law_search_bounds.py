@@ -15,8 +15,7 @@ from depl.models.exact.clusters import Clustered
 from depl.models.exact.law_grid import Grid, GridLaw, GridSteps, make_grid
 from depl.models.exact.prices import Prices
 from depl.models.problem.epochs import loss_step
-from depl.models.problem.instance import Instance, Switch
-from depl.models.problem.laws import Deterministic, Empirical, Forbidden, Normal, Zero
+from depl.models.problem.laws import Deterministic, Empirical, Normal, Zero
 from depl.models.risk.certify import certified_violation
 from tests.cases.law_search_cases import (
     AWKWARD,
@@ -111,17 +110,6 @@ def test_with_one_kind_the_bound_is_the_violation_but_for_the_grid(mean, varianc
     assert violation(4 * grid.step) > sharp * violation(0.0)
 
 
-def test_the_bound_chooses_what_helps_most_within_its_budget():
-    """A certain gain of 3 costs more than one of 1: three of them fit, or not, and the rest follows."""
-    problem = Choices(make([constant(Deterministic(value=1.0)), constant(Deterministic(value=3.0))]))
-    search = subproblem(problem, 2, grid_for(problem.instance, 512, 2.0, 2), cells=200)
-    price = float(extras(search)[0, 1])
-    assert price > 0
-    assert prefix_bound(search, (0,), 0.98 * price) == pytest.approx(1.0, rel=1e-9)
-    assert prefix_bound(search, (0,), 1.02 * price) <= doubt(search)
-    assert prefix_bound(search, (1,), 0.0) <= doubt(search)
-
-
 def test_a_switch_that_gains_is_counted_and_a_forbidden_one_is_not():
     gaining = make([constant(Deterministic(value=1.9))] * 2, switch=Deterministic(value=-0.5))
     search = subproblem(Choices(gaining), 2, grid_for(gaining, 512, 2.0, 2))
@@ -131,14 +119,6 @@ def test_a_switch_that_gains_is_counted_and_a_forbidden_one_is_not():
     search = subproblem(Choices(started), 2, grid_for(started, 512, 2.0, 2))
     assert prefix_bound(search, (1, 1), 0.0) <= doubt(search)
     assert prefix_bound(search, (0, 0), 0.0) == pytest.approx(1.0, rel=1e-9)
-
-
-@pytest.mark.parametrize("noise", [Deterministic(value=-40.0), Normal(mean=-40.0, variance=1.0)])
-def test_a_rise_beyond_the_grid_that_nothing_makes_good_is_a_miss(noise):
-    """Above the grid V counts what it is at the top, and an epoch of gain 1 does not bring that down."""
-    instance = make([tabled(Deterministic(value=5.0), noise, Deterministic(value=1.0))], maximum_epochs=3)
-    search = subproblem(Choices(instance), 3, grid_for(instance, 256, 0.8, 3))
-    assert prefix_bound(search, (0,), 0.0) == pytest.approx(1.0, rel=1e-4)
 
 
 @pytest.mark.parametrize("level", [0.9, 0.99, 0.9999, 0.999999])
@@ -301,27 +281,6 @@ def test_a_law_moved_into_a_window_only_goes_down(first, last):
     assert moved.masses.sum() == pytest.approx(kept)
 
 
-def test_a_transform_is_the_sum_it_stands_for():
-    law = GridLaw(-11, np.random.default_rng(0).uniform(0, 0.1, 17), 0.0)
-    for size in (8, 9, 64):
-        found = law.transform(size, 0.3)
-        changes = np.arange(-11, 6)
-        for f, value in enumerate(found):
-            terms = law.masses * np.exp(0.3 * changes - 2j * np.pi * f * changes / size)
-            assert value == pytest.approx(terms.sum(), rel=1e-12)
-
-
-def test_a_transform_without_rises_takes_them_for_no_change():
-    problem = Choices(make([constant(Normal(mean=0.5, variance=4.0))]))
-    steps = GridSteps(problem, 0.25, 16.0)
-    law = steps.run(1, 0, 0)
-    assert law.last > 0
-    values = fft.irfft(steps.transform(law, 128, 0.0, False), 128)
-    assert values[1:64] == pytest.approx(0.0, abs=1e-15)
-    assert values[0] == pytest.approx(law.masses[-law.first :].sum(), rel=1e-12)
-    assert values.sum() == pytest.approx(law.masses.sum(), rel=1e-12)
-
-
 @pytest.mark.parametrize("size", [16, 17, 40])
 def test_what_wraps_round_adds_less_than_is_allowed_for(size):
     """A prefix that falls below the grid meets V at its top; tilting weighs that by exp(-s h N)."""
@@ -337,6 +296,9 @@ def test_what_wraps_round_adds_less_than_is_allowed_for(size):
     assert known < found <= known + grid.aliased
 
 
+# Bounds from mean gains.
+
+
 def test_a_plan_that_wraps_round_and_meets_the_budget_exactly_is_kept():
     """A tenth is a disaster, the rest falls below the grid and returns at its top, where it misses."""
     noise = Empirical(values=(-1000.0, 5.2), weights=(1.0, 9.0))
@@ -344,9 +306,6 @@ def test_a_plan_that_wraps_round_and_meets_the_budget_exactly_is_kept():
     search = subproblem(Choices(instance), 1, make_grid(instance, 128, 1.4, 1, 0.5, 1.0))
     assert 0.1 * (1 + 1e-6) < prefix_bound(search, (0,), 0.0) <= search._risk.most
     assert search.proceed(10) == [0]
-
-
-# Bounds from mean gains.
 
 
 def mean_bounds(problem: Choices, time_price: float, cost: float) -> list[float]:
@@ -374,79 +333,6 @@ def test_bounds_from_mean_gains_hold_for_every_plan_that_meets_the_target(name):
                     assert bounds[length] <= paid + 1e-9 * max(1.0, abs(paid))
                     checked += 1
     assert checked
-
-
-@pytest.mark.parametrize("switching", [0.0, 0.5])
-def test_bounds_from_mean_gains_are_what_cantelli_says(switching):
-    """Of two models that learn alike one is cheaper, and only the variance of switches makes up for means."""
-    mean, variance, fall = 1.0, 0.09, 4.0 - 1e-9
-    learning = [constant(Normal(mean=mean, variance=variance))] * (2 if switching else 1)
-    switch = Normal(mean=0.0, variance=switching) if switching else Zero()
-    problem = Choices(make(learning, switch=switch, quantile_level=0.8))
-    prices, assignment = Prices.of(problem), next(assignments(problem))
-    bounds = mean_bounds(problem, 1.0, 8.0)
-    psi = float(assignment.cheapest(prices.at(1.0))[0, 0])
-    for length in (1, 2, 3, 4):
-        missing = fall - math.sqrt(length * (variance + switching) * 0.25) - length * mean
-        prices_of_gain = 8.0 / fall * 2.0 ** np.arange(-2.0, 3.1, 0.5)
-        known = length * psi - 20.0 + max(float(price) * missing for price in prices_of_gain)
-        assert bounds[length] == pytest.approx(known, rel=1e-6)
-
-
-def test_an_infinite_variance_asks_for_nothing():
-    assert set(mean_bounds(Choices(AWKWARD["heavy tails"]), 1.0, 9.0)[1:]) == {-math.inf}
-
-
-def switches_apart(**changes: object) -> Instance:
-    """Three models that are left at different losses: none, a little, much, random ones, or gains."""
-    laws = {
-        ("m0", "m1"): Deterministic(value=3.0),
-        ("m0", "m2"): Normal(mean=2.0, variance=0.5),
-        ("m1", "m2"): Deterministic(value=-1.5),
-        ("m2", "m0"): Deterministic(value=0.25),
-        ("m2", "m1"): Normal(mean=-0.5, variance=0.2),
-    }
-    switches = tuple(Switch(previous=one, following=other, law=law) for (one, other), law in laws.items())
-    models = [constant(Normal(mean=mean, variance=0.3)) for mean in (1.2, 1.4, 1.6)]
-    return make(models, switch=Deterministic(value=1.0), switches=switches, **changes)
-
-
-@pytest.mark.parametrize("initial_model", [None, "m0", "m1"])
-def test_every_switch_counts_with_a_loss_of_its_own(initial_model):
-    """What one model loses on the way to another is not what a third loses, whichever comes first."""
-    problem = Choices(switches_apart(initial_model=initial_model))
-    search = subproblem(problem, 3, grid_for(problem.instance, 256, 2.0, 3), cells=24)
-    tight = 0
-    for prefix in itertools.product(range(3), repeat=2):
-        for budget in (0.0, 100.0):
-            bound, least = prefix_bound(search, prefix, budget), best_completion(search, prefix, budget)
-            assert bound <= least + doubt(search)
-            tight += bound > 0.5 * least
-    assert tight > 3
-
-
-def test_the_cells_without_which_nothing_stays_within_the_budget_are_those_of_the_cheapest_completion():
-    """The cheapest model may not follow m1 or m2, so an epoch after these takes some cells."""
-    forbidden = tuple(
-        Switch(previous=one, following=other, law=Forbidden())
-        for one, other in (("m1", "m0"), ("m2", "m0"), ("m2", "m1"))
-    )
-    models = [constant(Normal(mean=mean, variance=0.3)) for mean in (1.2, 1.4, 1.6)]
-    problem = Choices(make(models, switches=forbidden))
-    search = subproblem(problem, 4, grid_for(problem.instance, 128, 2.0, 4), cells=200)
-    steps, models_of = search._steps, search.assignment.models.tolist()
-    least = search._risk.least
-    for k, model in itertools.product(range(1, 5), range(3)):
-        spent = [
-            sum(int(steps[k + place, kind]) for place, kind in enumerate(kinds))
-            for kinds in itertools.product(range(3), repeat=4 - k)
-            if all(
-                problem.may_follow[pair]
-                for pair in itertools.pairwise([model, *(models_of[kind] for kind in kinds)])
-            )
-        ]
-        assert least[k, model] == min(spent)
-    assert least[1:4, 1:].all()
 
 
 @pytest.mark.parametrize(

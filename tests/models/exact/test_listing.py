@@ -12,15 +12,12 @@ from depl.instances.generator import random_instances
 from depl.instances.library import load
 from depl.models.evaluation.evaluate import evaluate
 from depl.models.exact import plan_classes as plan_classes_module
-from depl.models.exact.listing import _ByClass, data_assignments, enumerate_plans, placements
+from depl.models.exact.listing import data_assignments, enumerate_plans, placements
 from depl.models.exact.plan_classes import plan_classes
 from depl.models.foundation.errors import NotCoveredError
-from depl.models.problem.epochs import FinalLoss, Term
-from depl.models.problem.instance import Cluster, Dataset, Switch
-from depl.models.problem.laws import Forbidden, Normal, Zero
-from depl.models.risk.verdicts import LossClasses
+from depl.models.problem.instance import Dataset
 from depl.models.solving.methods import Limits
-from depl.models.solving.result import Solution, Termination
+from depl.models.solving.result import Termination
 from depl.models.solving.solve import solve
 from tests.oracles.brute_force import cheapest_by_brute_force, every_plan
 
@@ -109,22 +106,6 @@ def test_the_tiny_instance_costs_what_its_hand_calculation_says():
     assert (untrained.cost, untrained.epochs, untrained.gap) == (0.0, 0, 0.0)
 
 
-@pytest.mark.parametrize(
-    ("changed", "begins", "says"),
-    [
-        ({"maximum_loss": -50.0}, "models", "best quantile"),
-        ({"maximum_time": 0.1}, "resources", "no epoch keeps the time limits; the fastest takes"),
-        ({"maximum_epochs": 0}, "models", "maximum_epochs is 0, and the initial loss is above the target"),
-    ],
-)
-def test_what_is_infeasible_is_proved_with_the_reason(changed, begins, says):
-    result = solve(TINY.replace(**changed), "enumerate")
-    assert (result.termination, result.solution) == (Termination.INFEASIBLE, Solution.NONE)
-    assert result.lower_bound == math.inf
-    assert result.reason.startswith(begins)
-    assert says in result.reason
-
-
 def test_too_many_classes_and_assignments_are_refused_with_the_number():
     with pytest.raises(NotCoveredError, match="at most 50 plan classes: there are more at"):
         enumerate_plans(load("paper-alexnet", 5), Limits(), most=50)
@@ -135,24 +116,6 @@ def test_too_many_classes_and_assignments_are_refused_with_the_number():
         enumerate_plans(many, Limits())
     with pytest.raises(NotCoveredError, match="chooses models for given data"):
         solve(many, "expected-greedy")
-
-
-def test_as_many_assignments_and_classes_as_are_accepted_are_no_obstacle():
-    """One epoch of one model on any of three sets of data: three assignments with a class each."""
-    instance = TINY.replace(
-        clusters=TINY.clusters[:1],
-        models=TINY.models[:1],
-        datasets=tuple(Dataset(name=f"d{number}", volume=1) for number in range(2)),
-        transfers=(),
-        switches=(),
-        maximum_loss=-1e6,
-        maximum_epochs=1,
-        maximum_time=1e6,
-    )
-    assert placements(instance) == 2
-    assert enumerate_plans(instance, Limits(), most=3).termination is Termination.INFEASIBLE
-    with pytest.raises(NotCoveredError, match="at most 2 plan classes, there are 3 assignments of data"):
-        enumerate_plans(instance, Limits(), most=2)
 
 
 @pytest.mark.parametrize(("clusters", "datasets"), [(1, 1), (1, 3), (2, 2), (3, 2)])
@@ -179,16 +142,6 @@ def test_an_interrupt_returns_what_is_held(monkeypatch):
     assert (outcome.termination, outcome.plan) == (Termination.INTERRUPTED, None)
 
 
-def test_classes_are_multisets_where_nothing_depends_on_the_epoch():
-    instance = load("paper-alexnet", 9).replace(other_switches=Zero(), switches=())
-    data = {"A": frozenset([instance.datasets[0].name])}
-    classes = plan_classes(instance, data, cutoff=math.inf, allowed=10**6)
-    random = [place for place, item in enumerate(classes.columns) if isinstance(item, Term)]
-    for epochs, level in enumerate(classes.levels[1:], start=1):
-        multisets = {row.tobytes() for row in level.counts[:, random]}
-        assert len(multisets) == math.comb(epochs + 2, 2)
-
-
 def test_every_class_stands_for_every_sequence():
     data = {item.name: frozenset(d.name for d in TINY.datasets) for item in TINY.clusters}
     classes = plan_classes(TINY, data, cutoff=math.inf, allowed=10**6)
@@ -200,49 +153,6 @@ def test_every_class_stands_for_every_sequence():
         if all(len(row.datasets) == len(TINY.datasets) for row in plan.data)
     }
     assert costs == listed
-
-
-def test_a_dominated_cluster_changes_nothing():
-    instance = load("paper-alexnet", 9)
-    worse = Cluster(name="worse", capacity=90, bandwidth=0.5, unit_cost=2)
-    more = instance.replace(clusters=(*instance.clusters, worse))
-    assert len(data_assignments(more)) == len(data_assignments(instance))
-    assert solve(more, "enumerate").cost == solve(instance, "enumerate").cost
-
-
-@pytest.mark.parametrize(
-    ("field", "values"), [("maximum_time", (4.6, 5.0, 7.0)), ("maximum_loss", (6.0, 6.5, 8.0))]
-)
-def test_cost_does_not_rise_when_a_limit_is_relaxed(field, values):
-    found = [solve(TINY.replace(**{field: value}), "enumerate").cost for value in values]
-    costs = [math.inf if cost is None else cost for cost in found]
-    assert costs == sorted(costs, reverse=True)
-
-
-def test_scaling_money_scales_the_cost():
-    free = TINY.replace(transfers=())
-    clusters = tuple(msgspec.structs.replace(item, unit_cost=item.unit_cost * 8) for item in TINY.clusters)
-    scaled = free.replace(clusters=clusters)
-    assert solve(scaled, "enumerate").cost == pytest.approx(8 * solve(free, "enumerate").cost)
-
-
-def test_a_switch_that_helps_is_used_and_a_forbidden_one_is_not():
-    names = [model.name for model in TINY.models]
-    helpful = Switch(previous=names[0], following=names[1], law=Normal(mean=-9.0, variance=0.01))
-    pairs = itertools.permutations(names, 2)
-    barred = tuple(Switch(previous=a, following=b, law=Forbidden()) for a, b in pairs)
-    used = solve(TINY.replace(switches=(helpful,)), "enumerate").plan
-    assert [epoch.model for epoch in used.epochs][:2] == names[:2]
-    unswitched = solve(TINY.replace(switches=barred), "enumerate").plan
-    assert unswitched is None or len({epoch.model for epoch in unswitched.epochs}) == 1
-
-
-def test_the_nearest_miss_is_the_best_of_all_classes_seen():
-    search = _ByClass(TINY.replace(maximum_loss=1.0), Limits(), 10)
-    bell = Term(-1.0, Normal(mean=1.0, variance=0.1))
-    for constants in ((9.0, 6.0, 8.0), (7.0, 10.0), (5.0, 11.0), (6.5,)):
-        search._remember_nearest(LossClasses.of([FinalLoss(one, ((bell, 3),)) for one in constants]))
-    assert search.nearest[1].constant == 5.0
 
 
 @pytest.mark.parametrize("epochs", [1, 4])

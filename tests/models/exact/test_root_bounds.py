@@ -177,10 +177,6 @@ def test_where_a_plan_needs_no_epoch_or_may_have_none_the_best_root_bound_is_zer
         assert best_root_bound(problem, 0.0 if limits else 3.0) == DualBound(0.0, 0.0, 0.0)
 
 
-def test_the_best_root_bound_says_something():
-    assert best_root_bound(sampled(TINY, 50), 4.0).bound > 10
-
-
 def bounds_at(problem: SampledProblem, assignment: Assignment, gain_prices: Sequence[float]) -> FloatArray:
     """By number of epochs, at the price 5 of time."""
     prices, sample = Prices.of(problem), make_sample(problem, assignment, np.arange(problem.size))
@@ -239,34 +235,6 @@ def test_gains_far_above_what_is_needed_ask_for_no_more_than_they_are():
         assert required_of(sample) <= gains.mean(axis=-1).sum()
         seen = max(seen, float((gains - gains.mean(axis=-1, keepdims=True)).sum(axis=-1).max()))
     assert seen > 1e-9 * 40 * (4 + 5)  # more than a slack without the gains would have granted
-
-
-@pytest.mark.parametrize("unit", [1e-3, 1e3])
-def test_bounds_by_length_do_not_depend_on_the_unit_of_the_loss(unit):
-    """Prices of gain are costs per loss, so they fall as losses grow."""
-
-    class Scaled(SampledProblem):
-        """All losses in another unit."""
-
-        needed = property(lambda _: plain.needed * unit)
-        gains = property(lambda _: plain.gains * unit)
-        switch_losses = property(lambda _: plain.switch_losses * unit)
-
-    plain = sampled(TINY, 20)
-    problem = Scaled(plain.instance, plain.scenarios)
-    for one, other in zip(assignments(plain), assignments(problem), strict=True):
-        expected = bounds_at(plain, one, (1.0, 4.0))
-        found = bounds_at(problem, other, (1.0 / unit, 4.0 / unit))
-        np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6)
-
-
-def test_scenarios_that_agree_require_their_mean_to_reach_the_target():
-    problem = sampled(TINY, 4)
-    sample = make_sample(problem, list(assignments(problem))[-1], np.arange(4))
-    sample = sample._replace(
-        gains=np.ones_like(sample.gains), switch_losses=np.zeros_like(sample.switch_losses), allowed=1
-    )
-    assert required_of(sample) == pytest.approx(problem.needed, rel=1e-6)
 
 
 def test_prices_that_make_no_sense_are_refused():

@@ -1,7 +1,5 @@
 """The tables of the sampled problem agree with plans, losses and evaluations made from single pieces."""
 
-import math
-
 import numpy as np
 import pytest
 
@@ -78,62 +76,11 @@ def test_the_plan_of_a_sequence_costs_its_allocation_and_transfers(pairs):
     assert compared >= 8
 
 
-def test_the_tables_have_the_documented_shapes_and_orders(tiny):
-    problem = SampledProblem(tiny, draw_scenarios(tiny, 7))
-    assert problem.epochs == 3
-    assert [sorted(item) for item in problem.subsets[:2]] == [
-        [tiny.datasets[0].name],
-        [tiny.datasets[1].name],
-    ]
-    assert problem.subsets[2] == frozenset(item.name for item in tiny.datasets)
-    assert len(problem.configurations) == 2 * 3 * 2
-    assert problem.gains.shape == (3, 3, 2, 7)
-    assert problem.switch_losses.shape == (3, 2, 2, 7)
-    assert len(problem.loads) == 3
-    assert {len(row) for row in problem.loads} == {12}
-    assert problem.may_follow.tolist() == [
-        [tiny.may_follow(i.name, j.name) for j in tiny.models] for i in tiny.models
-    ]
-
-
-def test_transfers_are_paid_once_per_cluster(tiny):
-    problem = SampledProblem(tiny, draw_scenarios(tiny, 2))
-    one = problem.configurations[-1]
-    assert problem.transfers([one] * 3) == problem.transfers([one]) == problem.transfer_cost(1, one.datasets)
-    assert problem.transfers([]) == 0
-
-
 def test_a_gain_that_falls_short_by_the_atom_tolerance_meets_the_target(bell):
     gains = [4.0, 4.0 - 0.9 * ATOM_TOLERANCE, 4.0 - 1.1 * ATOM_TOLERANCE]
     scenarios = given_scenarios(bell, np.array(gains)[:, None, None] * np.array([1.0, 0, 0])[None, :, None])
     problem = SampledProblem(bell, scenarios)
     assert problem.misses([problem.configurations[0]]) == 1
-
-
-def test_the_initial_model_makes_the_first_epoch_a_switch(tiny):
-    first, second = tiny.models[0].name, tiny.models[1].name
-    instance = tiny.replace(initial_model=first)
-    problem = SampledProblem(instance, draw_scenarios(instance, 30))
-    assert problem.initial_model == 0
-    assert SampledProblem(tiny, problem.scenarios).initial_model is None
-    stays, switches = (
-        next(g for g in problem.configurations if instance.models[g.model].name == name)
-        for name in (first, second)
-    )
-    place = problem.subsets.index(switches.datasets)
-    expected = problem.gains[0, place, 1] - problem.switch_losses[0, 0, 1]
-    assert np.array_equal(problem.gain([switches]), expected)
-    assert np.array_equal(problem.gain([stays]), problem.gains[0, problem.subsets.index(stays.datasets), 0])
-    assert problem.switch_losses[0, 0, 1].any()
-
-
-def test_not_training_gains_nothing(bell):
-    problem = SampledProblem(bell, draw_scenarios(bell, 5))
-    assert problem.misses([]) == 5
-    easy = SampledProblem(bell.replace(maximum_loss=10), problem.scenarios)
-    assert easy.misses([]) == 0
-    assert problem.allocation([]).cost == 0
-    assert math.isclose(problem.needed, 4.0 - ATOM_TOLERANCE, rel_tol=1e-15)
 
 
 def test_sets_of_data_are_alike_only_if_all_models_learn_the_same_up_to_the_last_epoch(bell):

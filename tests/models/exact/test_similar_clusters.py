@@ -5,20 +5,15 @@ import math
 from collections.abc import Sequence
 from types import SimpleNamespace
 
-import msgspec
 import numpy as np
 import pytest
 
-import depl
 from depl.models.exact import clusters
 from depl.models.exact.assignments import Assignment, make_assignment
 from depl.models.exact.choices import Choices
 from depl.models.exact.clusters import cheapest_clusters
 from depl.models.exact.prices import Prices
-from depl.models.problem.instance import Cluster, ComputeTable, ConstantImprovement, Instance, Model
-from depl.models.problem.laws import Normal
-from depl.models.solving.methods import Limits
-from depl.models.solving.result import Termination
+from depl.models.problem.instance import Cluster, ComputeTable, Instance, Model
 
 STEPS = 2_000
 """Splits of a count that may be begun between two looks at the clock: 100 epochs over 10 clusters, twice."""
@@ -125,61 +120,6 @@ def test_the_cheapest_of_similar_clusters_are_those_of_all_choices(
         assert plan.cost == pytest.approx(least, rel=1e-12)
 
 
-def test_equal_clusters_are_tried_once(bell: Instance) -> None:
-    """Five times two clusters: as many choices as of the two alone."""
-    two = similar(bell, 1, sites=2)
-    five = tuple(
-        Cluster(
-            name=f"{item.name}-{copy}",
-            capacity=item.capacity,
-            bandwidth=item.bandwidth,
-            unit_cost=item.unit_cost,
-        )
-        for copy in range(5)
-        for item in two.clusters
-    )
-    counts = []
-    for instance in (two, two.replace(clusters=five)):
-        problem, prices, assignment = parts(instance)
-        tried: list[None] = []
-
-        def proceed(tried: list[None] = tried) -> bool:
-            tried.append(None)
-            return len(tried) < CHOICES
-
-        assert cheapest_clusters(problem, prices, assignment, [0] * 100, 1.0, math.inf, proceed) is not None
-        counts.append(len(tried))
-    assert counts[0] == counts[1] > 1
-
-
-def test_exact_proves_its_plan_cheapest_on_ten_similar_clusters(
-    bell: Instance, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It looks at the clock some thousand times; when it listed every choice, a million were not enough."""
-    looks = itertools.count(1)
-    monkeypatch.setattr(Limits, "expired", lambda _: next(looks) > 10 * CHOICES)
-    result = depl.solve(similar(bell, 0), "exact", time_limit=10)
-    assert result.termination is Termination.OPTIMAL
-
-
-@pytest.mark.parametrize("method", ["exact", "scenario-search"])
-def test_a_leaf_has_its_cheapest_clusters_of_however_many_choices(bell: Instance, method: str) -> None:
-    """Two hundred choices, as for a first plan, are not enough here: they leave 149.2209."""
-    (model,) = similar(bell, 7, sites=4, epochs=7, vary=True).models
-    steady = msgspec.structs.replace(
-        model, improvement=ConstantImprovement(noise=Normal(mean=2.0, variance=0.01))
-    )
-    instance = similar(bell, 7, sites=4, epochs=7, vary=True).replace(
-        models=(steady,), maximum_time=1.7 * 7, maximum_loss=10 - 1.9 * 7
-    )
-    found = depl.solve(instance, method)
-    problem, prices, assignment = parts(instance)
-    best = cheapest_clusters(problem, prices, assignment, [0] * 7, 1.0, math.inf)
-    assert best is not None
-    assert found.termination is Termination.OPTIMAL
-    assert found.cost == pytest.approx(best.cost, rel=1e-9)
-
-
 @pytest.mark.parametrize("slack", [0.0, 0.3, 1.0, math.inf])
 def test_every_choice_within_the_slack_is_listed_once_up_to_exchanges_among_equal_epochs(
     slack: float,
@@ -206,19 +146,3 @@ def test_every_choice_within_the_slack_is_listed_once_up_to_exchanges_among_equa
     }
     assert len(listed) == len(set(listed))
     assert set(listed) == wanted
-
-
-def test_of_the_choices_at_several_prices_of_time_the_cheapest_is_held(bell: Instance) -> None:
-    better = 0
-    for seed in range(6):
-        problem, prices, assignment = parts(similar(bell, seed, sites=5, epochs=4))
-        options = [assignment.options[0]] * 4
-        best, lower, _ = clusters._alternate(problem, prices, assignment, options, 1.0)
-        assert best is not None
-        assert lower <= best.cost * (1 + 1e-12)
-        for values in (prices.fastest, prices.at(1.0)):
-            plan = clusters.costed(problem, clusters.smallest(values, options))
-            if plan is not None:
-                assert best.cost <= plan.cost
-                better += best.cost < plan.cost * (1 - 1e-6)
-    assert better

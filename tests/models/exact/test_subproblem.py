@@ -178,14 +178,6 @@ def test_without_a_gain_that_a_price_can_be_set_on_there_is_no_price(
     assert search._best_price() is None
 
 
-@pytest.mark.parametrize("initial_model", ["m0", "m1", "m2", None])
-def test_what_every_scenario_gains_at_most_is_what_its_best_plan_gains(initial_model: str | None) -> None:
-    search = search_of(problem_of(5, 4.0, initial_model=initial_model), math.inf, ())
-    best = np.max([gains for _, gains in written(search).values()], axis=0)
-    allowed = search.problem.allowed
-    assert search.most_gain == pytest.approx(np.partition(best, allowed)[allowed], rel=1e-6)
-
-
 @pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
 def test_the_gain_that_is_needed_allows_for_the_rounding_of_sums(unit: float) -> None:
     """Each epoch adds a gain and takes off a switch, so two roundings of the greatest sum."""
@@ -256,28 +248,6 @@ def test_there_is_a_cell_for_every_charge_within_the_budget(seed: int) -> None:
         for most in (2, 10, 100):
             scale, cells = cell_scale(extras + 0.25, budget + 0.25, most)
             assert cells - 1 <= (budget + 0.25) * scale + 1e-6 < cells
-
-
-def lost(extras: np.ndarray, scale: float) -> float:
-    """Mean share of an extra charge that is lost when it is rounded down to cells, half a millionth less."""
-    cells = extras[extras > 0] * scale
-    return float(np.mean((cells - np.floor(cells + 5e-7)) / cells))
-
-
-@pytest.mark.parametrize("different", [1, 2, 5, 39, 40])
-def test_no_number_of_cells_that_fits_a_charge_loses_less_than_the_one_that_is_taken(different: int) -> None:
-    """Of up to forty different charges, to three digits; the plain number of cells is one of them."""
-    rng = np.random.default_rng(different)
-    for most in (10, 60):
-        values = rng.uniform(0.5, 10.0, different)
-        extras, budget = rng.choice(values, 200), 10.0 + rng.uniform()
-        extras[:different] = values
-        fitting = [(most - 1) / budget]
-        for value in values:
-            fitting += [n / value for n in range(1, int((most - 1) * value / budget) + 1)]
-        scale, cells = cell_scale(extras, budget, most)
-        assert lost(extras, scale) <= min(lost(extras, other) for other in fitting) + 1e-3
-        assert cells <= most
 
 
 def test_numbers_are_rounded_to_single_precision_upward_and_whole_ones_are_kept() -> None:

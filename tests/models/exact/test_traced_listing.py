@@ -1,7 +1,6 @@
 """Cheapest plans under a traced law: against all schedules, judged by brute force and costed by hand."""
 
 import functools
-import itertools
 import math
 from collections.abc import Callable
 from fractions import Fraction
@@ -24,18 +23,14 @@ from depl.models.exact.traced_verdicts import UnderLaw, exceedances
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.foundation.interval import Interval
 from depl.models.problem.epochs import FinalLoss
-from depl.models.problem.instance import Instance, Switch
-from depl.models.problem.laws import Forbidden
-from depl.models.problem.plan import Plan
-from depl.models.problem.traced_law import FittedStep, TracedLaw
+from depl.models.problem.instance import Instance
+from depl.models.problem.traced_law import TracedLaw
 from depl.models.risk.certify import certified_violation
 from depl.models.scenarios.draws import allowed_misses, draw_scenarios
 from depl.models.solving.methods import Limits, Outcome
 from depl.models.solving.result import Termination
 from depl.models.solving.solve import solve
 from tests.cases.memory_cases import (
-    CUT,
-    FULL,
     cheapest_cost,
     instance_of,
     random_law,
@@ -43,8 +38,7 @@ from tests.cases.memory_cases import (
 )
 from tests.cases.memory_search_cases import Case, Patience, case_of, drawn, met_on
 from tests.cases.traced_law_cases import halves
-from tests.models.evaluation.test_traced_sampling import by_statement, stream
-from tests.oracles.traced_law import Oracle, Schedule
+from tests.oracles.traced_law import Schedule
 
 Search = Callable[[Instance, Limits], Outcome]
 
@@ -78,18 +72,6 @@ def searches(case: Case, size: int = 30, seed: int = 4) -> list[tuple[Search, li
         (enumerate_plans, case.met()),
         (functools.partial(enumerate_on_scenarios, scenarios=scenarios), met_on(case, size, seed)),
     ]
-
-
-def test_the_cases_are_of_all_kinds(cases: list[Case]) -> None:
-    least = {32: (4, 13, 5, 3, 2), 60: (8, 28, 10, 5, 3)}[len(cases)]
-    assert sum(not case.met() for case in cases) >= least[0]
-    assert sum(bool(case.met()) for case in cases) >= least[1]
-    assert sum(case.met()[:1] != case.ranked[:1] for case in cases if case.met()) >= least[2]
-    assert sum(len(set(case.met()[0][1])) > 1 for case in cases if case.met()) >= least[3]
-    assert (
-        sum(any(case.violation(item) == case.budget for _, item in case.ranked) for case in cases) >= least[4]
-    )
-    assert {case.instance.traced_law.residuals for case in cases} == {"per_run", "independent"}  # type: ignore[union-attr]
 
 
 def test_the_plan_is_a_cheapest_of_all_that_meet_the_target(cases: list[Case]) -> None:
@@ -144,50 +126,12 @@ def test_solve_takes_the_plan_through_the_verifier(cases: list[Case]) -> None:
     assert solved >= 5
 
 
-@pytest.mark.parametrize("residuals", ["per_run", "independent"])
-def test_a_target_that_is_met_before_training_needs_no_plan(residuals: str) -> None:
-    instance = instance_of(halves(residuals=residuals), maximum_loss=50.0)
-    outcome = enumerate_plans(instance, Limits())
-    assert (outcome.termination, outcome.plan, outcome.lower_bound) == (Termination.OPTIMAL, Plan(), 0)
-    assert enumerate_on_scenarios(instance, Limits(), draw_scenarios(instance, 5)).plan == Plan()
-
-
 def test_the_method_scenario_search_lists_the_same_schedules(cases: list[Case]) -> None:
     for case in cases[:6]:
         hundred = draw_scenarios(case.instance, 100, 2)
         wanted = enumerate_on_scenarios(case.instance, Limits(), hundred).plan
         assert scenario_search(case.instance, Limits(seed=2)).plan == wanted
         assert scenario_search(case.instance, Limits(scenarios=hundred)).plan == wanted
-
-
-def test_forbidden_switches_stay_forbidden(cases: list[Case]) -> None:
-    """From full to cut none switches any more; back it may."""
-    fewer = 0
-    for case in cases[:30]:
-        rows = tuple(
-            Switch(previous=one, following=other, law=Forbidden()) for one, other in (("full", "cut"),)
-        )
-        instance = case.instance.replace(switches=rows)
-        allowed = [
-            cost
-            for cost, schedule in case.met()
-            if not any((one[0], other[0]) == ("full", "cut") for one, other in itertools.pairwise(schedule))
-        ]
-        outcome = enumerate_plans(instance, Limits())
-        assert (outcome.plan is None) == (not allowed)
-        if allowed:
-            assert outcome.lower_bound == pytest.approx(allowed[0], rel=1e-9, abs=1e-12)
-        fewer += len(allowed) < len(case.met())
-    assert fewer > 3
-
-
-def test_progress_is_reported_once(cases: list[Case]) -> None:
-    case = next(case for case in cases if case.met())
-    rows: list[tuple[float, float, float]] = []
-    enumerate_plans(case.instance, Limits(progress=lambda *row: rows.append(row)))
-    ((seconds, incumbent, bound),) = rows
-    assert seconds >= 0
-    assert incumbent == bound == pytest.approx(case.met()[0][0], rel=1e-9)
 
 
 def test_more_schedules_than_allowed_are_refused(cases: list[Case], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -197,37 +141,6 @@ def test_more_schedules_than_allowed_are_refused(cases: list[Case], monkeypatch:
         enumerate_plans(case.instance, Limits(), 1)
     with pytest.raises(NotCoveredError, match="more than 1 schedules"):
         enumerate_on_scenarios(case.instance, Limits(), draw_scenarios(case.instance, 5))
-
-
-def least_count(instance: Instance) -> int:
-    """Half the runs end at 1 and half at 2, so 1.5 is missed by as many scenarios as draw the latter."""
-    ended = by_statement(Oracle(halves()), (("full", "edge"), ("cut", "far")), stream(0, 40))
-    return int((ended > instance.target.maximum_loss).sum())
-
-
-def test_what_is_infeasible_is_told_with_what_can_be_reached() -> None:
-    instance = instance_of(halves(), maximum_loss=1.5, quantile_level=0.9)
-    within = "within 4 epochs, the time limits and the support of the traces"
-    unreachable = "models: target 1.5 at omega 0.9 unreachable"
-    where = f"on 40 scenarios {within}"
-    rows: list[tuple[Instance, str, str]] = [
-        (
-            instance,
-            f"{unreachable} {within}: the schedule that misses it least often has the quantile 2",
-            f"{unreachable} {where}: {least_count(instance)} of them miss it at least, 4 may",
-        )
-    ]
-    slow = "resources: no epoch keeps the time limits; the fastest takes 0.625"
-    none = "models: maximum_epochs is 0, and a plan without an epoch misses the target too often"
-    rows += [
-        (instance.replace(maximum_time=0.01), slow, slow),
-        (instance.replace(maximum_epochs=0), none, none),
-    ]
-    for asked, by_law, on_scenarios in rows:
-        found = enumerate_plans(asked, Limits())
-        counted = enumerate_on_scenarios(asked, Limits(), draw_scenarios(asked, 40))
-        assert (found.termination, counted.termination) == (Termination.INFEASIBLE,) * 2
-        assert (found.reason, counted.reason) == (by_law, on_scenarios)
 
 
 @pytest.mark.parametrize("residuals", ["per_run", "independent"])
@@ -273,33 +186,6 @@ def test_whenever_time_runs_out_the_bound_holds(cases: list[Case]) -> None:
     assert stopped > 50
 
 
-def on_ten(instance: Instance, limits: Limits) -> Outcome:
-    return enumerate_on_scenarios(instance, limits, draw_scenarios(instance, 10))
-
-
-@pytest.mark.parametrize("search", [enumerate_plans, on_ten])
-def test_judging_that_is_cut_short_leaves_schedules_open(search: Search) -> None:
-    """The cheaper of two models is listed second; as long as it was not judged, it may be the best."""
-    runs = [run_of([(trained, 1)], [2.0, 1.0]) for trained in (CUT, FULL) for _ in range(8)]
-    steps = [
-        FittedStep(model=model, cluster="edge", first=True, age=1, intercept=1, retention=0)
-        for model in ("cut", "full")
-    ]
-    law = TracedLaw(runs=runs, steps=steps, residuals="independent")
-    bare = instance_of(law, maximum_loss=1.5, maximum_epochs=1, maximum_time=3.0)
-    full, cut = bare.models
-    instance = bare.replace(models=(full, msgspec.structs.replace(cut, demand=9.0)))
-    cheapest = cheapest_cost(instance, (FULL,))
-    assert cheapest < cheapest_cost(instance, (CUT,))
-    stopped = set()
-    for patience in range(8):
-        outcome = search(instance, Patience(patience=patience))
-        assert outcome.lower_bound <= cheapest * (1 + 1e-9)
-        stopped.add(outcome.termination)
-    assert stopped == {Termination.TIME_LIMIT, Termination.OPTIMAL}
-    assert schedule_of(outcome) == (FULL,)
-
-
 def undecided(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
     """The first certificates say nothing, two of a schedule: of all losses seen, and of the target."""
     left = [None] * count
@@ -340,20 +226,6 @@ def test_a_cheaper_schedule_that_is_not_decided_becomes_the_bound(
         assert enumerate_plans(case.instance, Limits(gap=gap * 1.001)).termination is Termination.GAP_REACHED
         undecided(monkeypatch, 5)
         assert enumerate_plans(case.instance, Limits(gap=gap * 0.999)).termination is Termination.EXHAUSTED
-
-
-@pytest.mark.parametrize("residuals", ["per_run", "independent"])
-def test_if_nothing_is_decided_there_is_no_plan_and_no_verdict(
-    residuals: str, cases: list[Case], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What counts or the grid call met has to be certified, else `solve` would refuse the plan."""
-    for case in several_met(cases, 0, residuals):
-        undecided(monkeypatch, 10_000)
-        outcome = enumerate_plans(case.instance, Limits())
-        assert (outcome.termination, outcome.plan) == (Termination.EXHAUSTED, None)
-        assert outcome.lower_bound <= case.met()[0][0] * (1 + 1e-9)
-        assert outcome.reason is not None
-        assert "no plan is certified to meet the target" in outcome.reason
 
 
 def scaled(document: TracedLaw, factor: float) -> TracedLaw:
@@ -407,27 +279,6 @@ def test_sums_as_large_as_their_rounding_are_left_to_the_evaluator(factor: float
                 assert outcome.lower_bound == pytest.approx(met[0], rel=1e-9)
                 compared += 1
     assert compared > 15 * seeds / 12
-
-
-def test_what_counts_of_runs_say_holds_where_sums_are_as_large_as_their_rounding() -> None:
-    """Shares at atoms of losses of a billion, which the evaluator adds up in another order, exactly."""
-    apart = 0
-    for seed in range(6):
-        rng = np.random.default_rng(400 + seed)
-        document = scaled(random_law(rng, deviations=(-0.1, 0.05) if seed % 2 else ()), 1e9)
-        bare = case_of(instance_of(document, initial_loss=50e9))
-        listed = all_candidates(bare.instance, document.law, 10_000)
-        assert listed is not None
-        for node in range(0, len(listed.nodes), max(1, len(listed.nodes) // 6)):
-            schedule = listed.schedule(node)
-            loss, values = end_law(document, schedule).scaled, np.unique(bare.oracle.law(schedule)[0])
-            for maximum in values[:: max(1, len(values) // 4)].tolist():
-                share = certified_violation(loss, maximum).exact
-                lower, upper = UnderLaw(bare.instance.replace(maximum_loss=maximum)).bounds(listed, node)
-                assert share is not None
-                assert lower <= share <= upper
-                apart += lower < upper
-    assert apart > 30  # the atom itself counts on one side alone
 
 
 def test_exceedances_count_all_combinations() -> None:

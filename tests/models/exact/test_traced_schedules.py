@@ -3,16 +3,13 @@
 import itertools
 import math
 
-import msgspec
 import numpy as np
 import pytest
 
 from depl.models.evaluation.traced_support import outside_support
-from depl.models.exact import traced_schedules as candidates_module
 from depl.models.exact.traced_schedules import Candidates, Node, all_candidates
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.affine_law import Position, following
-from depl.models.problem.epochs import Load, load
 from depl.models.problem.instance import Instance
 from tests.cases.memory_cases import (
     CUT,
@@ -20,7 +17,6 @@ from tests.cases.memory_cases import (
     FULL,
     cheapest_cost,
     every_schedule,
-    hand_loads,
     instance_of,
     random_law,
     with_tables,
@@ -121,46 +117,6 @@ def test_nodes_know_their_stages_costs_and_means(instances: list[Instance]) -> N
         costs = [candidates.nodes[node].cost for node in candidates.by_cost(range(len(found))).tolist()]
         assert costs == sorted(node.cost for node in candidates.nodes)
     assert moved > 30
-
-
-def test_nothing_is_listed_where_no_epoch_keeps_the_limits_and_free_clusters_cost_nothing() -> None:
-    instance = drawn(1)
-    none = listed(drawn(1, maximum_time=0.01))
-    assert (len(none.nodes), none.by_cost(()).size) == (0, 0)
-    free = tuple(msgspec.structs.replace(item, unit_cost=0) for item in instance.clusters)
-    candidates = listed(instance.replace(clusters=free, transfers=(), maximum_time=None))
-    assert len(candidates.nodes) >= len(listed(instance).nodes)
-    assert all(node.cost == 0 for node in candidates.nodes)
-
-
-def test_tables_of_computing_are_read_at_their_epoch() -> None:
-    """One epoch of the table costs nothing; where it comes decides which schedules are cheap."""
-    instance = drawn(0)
-    tabled = [model for model in instance.models if model.compute is not None]
-    assert len(tabled) == 1
-    last = instance.target.maximum_epochs
-    assert hand_loads(instance, ((tabled[0].name, "edge"),) * last)[-1].work == 0
-    assert len({load.work for load in hand_loads(instance, ((tabled[0].name, "edge"),) * last)}) == last
-
-
-def test_the_number_of_epochs_is_limited() -> None:
-    full = schedules(listed(drawn(1)))
-    for longest in (0, 1, 3):
-        found = schedules(listed(drawn(1, maximum_epochs=longest)))
-        assert found == [schedule for schedule in full if len(schedule) <= longest]
-
-
-def test_epochs_that_no_run_has_seen_are_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[int] = []
-
-    def counted(instance: Instance, epoch: int, *rest: object) -> Load:
-        asked.append(epoch)
-        return load(instance, epoch, *rest)
-
-    monkeypatch.setattr(candidates_module, "load", counted)
-    found = schedules(listed(drawn(1, maximum_epochs=1_000_000, maximum_time=1e9)))
-    assert found == schedules(listed(drawn(1, maximum_epochs=9, maximum_time=1e9)))
-    assert max(asked) < 10
 
 
 def test_more_schedules_than_allowed_are_refused_and_as_many_are_not() -> None:
