@@ -15,7 +15,7 @@ from depl.models.exact import plan_classes as plan_classes_module
 from depl.models.exact.listing import data_assignments, enumerate_plans, placements
 from depl.models.exact.plan_classes import plan_classes
 from depl.models.foundation.errors import NotCoveredError
-from depl.models.problem.instance import Dataset
+from depl.models.problem.instance import Cluster, Dataset
 from depl.models.solving.methods import Limits
 from depl.models.solving.result import Termination
 from depl.models.solving.solve import solve
@@ -118,6 +118,24 @@ def test_too_many_classes_and_assignments_are_refused_with_the_number():
         solve(many, "expected-greedy")
 
 
+def test_as_many_assignments_and_classes_as_are_accepted_are_no_obstacle():
+    """One epoch of one model on any of three sets of data: three assignments with a class each."""
+    instance = TINY.replace(
+        clusters=TINY.clusters[:1],
+        models=TINY.models[:1],
+        datasets=tuple(Dataset(name=f"d{number}", volume=1) for number in range(2)),
+        transfers=(),
+        switches=(),
+        maximum_loss=-1e6,
+        maximum_epochs=1,
+        maximum_time=1e6,
+    )
+    assert placements(instance) == 2
+    assert enumerate_plans(instance, Limits(), most=3).termination is Termination.INFEASIBLE
+    with pytest.raises(NotCoveredError, match="at most 2 plan classes, there are 3 assignments of data"):
+        enumerate_plans(instance, Limits(), most=2)
+
+
 @pytest.mark.parametrize(("clusters", "datasets"), [(1, 1), (1, 3), (2, 2), (3, 2)])
 def test_assignments_are_counted_as_they_are_listed(clusters, datasets):
     shape = {"clusters": (clusters, clusters), "datasets": (datasets, datasets)}
@@ -153,6 +171,14 @@ def test_every_class_stands_for_every_sequence():
         if all(len(row.datasets) == len(TINY.datasets) for row in plan.data)
     }
     assert costs == listed
+
+
+def test_a_dominated_cluster_changes_nothing():
+    instance = load("paper-alexnet", 9)
+    worse = Cluster(name="worse", capacity=90, bandwidth=0.5, unit_cost=2)
+    more = instance.replace(clusters=(*instance.clusters, worse))
+    assert len(data_assignments(more)) == len(data_assignments(instance))
+    assert solve(more, "enumerate").cost == solve(instance, "enumerate").cost
 
 
 @pytest.mark.parametrize("epochs", [1, 4])

@@ -250,6 +250,28 @@ def test_there_is_a_cell_for_every_charge_within_the_budget(seed: int) -> None:
             assert cells - 1 <= (budget + 0.25) * scale + 1e-6 < cells
 
 
+def lost(extras: np.ndarray, scale: float) -> float:
+    """Mean share of an extra charge that is lost when it is rounded down to cells, half a millionth less."""
+    cells = extras[extras > 0] * scale
+    return float(np.mean((cells - np.floor(cells + 5e-7)) / cells))
+
+
+@pytest.mark.parametrize("different", [1, 2, 5, 39, 40])
+def test_no_number_of_cells_that_fits_a_charge_loses_less_than_the_one_that_is_taken(different: int) -> None:
+    """Of up to forty different charges, to three digits; the plain number of cells is one of them."""
+    rng = np.random.default_rng(different)
+    for most in (10, 60):
+        values = rng.uniform(0.5, 10.0, different)
+        extras, budget = rng.choice(values, 200), 10.0 + rng.uniform()
+        extras[:different] = values
+        fitting = [(most - 1) / budget]
+        for value in values:
+            fitting += [n / value for n in range(1, int((most - 1) * value / budget) + 1)]
+        scale, cells = cell_scale(extras, budget, most)
+        assert lost(extras, scale) <= min(lost(extras, other) for other in fitting) + 1e-3
+        assert cells <= most
+
+
 def test_numbers_are_rounded_to_single_precision_upward_and_whole_ones_are_kept() -> None:
     """A single-precision number stays; others rise by at most two of their last places."""
     rng = np.random.default_rng(4)
