@@ -16,7 +16,8 @@ from depl.models.estimation.choices import plans_needed
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.problem.affine_law import Position, maturity, positions
 from depl.models.problem.counting import LARGEST_RETENTION
-from depl.models.traces.table import Schedule, Traces
+from depl.models.traces.table import Schedule, Traces, joined
+from tests.cases.fit_cases import without_first_epoch
 
 FULL, CUT = ("full", "edge"), ("cut", "far")
 EPOCHS = 8
@@ -153,6 +154,41 @@ def test_what_cannot_be_fitted_is_refused_or_left_out() -> None:
 # --- plans that were never run ---------------------------------------------------------------------------
 
 FOUR = (2, 3, 4, 5)
+
+
+def test_without_losses_before_training_the_first_epoch_is_as_it_was_seen() -> None:
+    """All else is fitted to the same epochs as with them."""
+    traces = drawn(20, 0.1, np.random.default_rng(8))
+    told, law = fit_affine(traces), fit_affine(without_first_epoch(traces))
+    first = [key for key in law.rows if key[1] and key[2] == 1]
+    for key in first:
+        here = (traces.epoch == 1) & (traces.model == key[0][0]) & (traces.cluster == key[0][1])
+        own = traces.loss[here]
+        assert law.rows[key].intercept == pytest.approx(own.mean())
+        assert (law.rows[key].retention, law.rows[key].start_slope) == (0.0, 0.0)
+        assert sorted(law.rows[key].residuals) == pytest.approx(sorted(own - own.mean()))
+    assert {key: row.coefficients for key, row in law.rows.items() if key not in first} == {
+        key: row.coefficients for key, row in told.rows.items() if key not in first
+    }
+    assert law.seen == (traces.loss[traces.epoch > 0].min(), traces.loss[traces.epoch > 0].max())
+
+
+def test_losses_before_training_are_used_where_all_runs_of_a_first_stage_have_them() -> None:
+    """One run that begins with the full model lacks it; those that begin with the cut one do not."""
+    traces = drawn(8, 0.1, np.random.default_rng(8))
+    other = Traces(
+        np.repeat([f"c{index}" for index in range(8)], 3),
+        np.tile([0, 1, 2], 8),
+        np.full(24, CUT[0]),
+        np.full(24, CUT[1]),
+        np.random.default_rng(1).uniform(0.5, 2.0, 24),
+    )
+    rest = traces.select(np.arange(1, len(traces.runs)))
+    law = fit_affine(joined([without_first_epoch(traces.select([0])), rest, other]))
+    assert {run.trained[0]: run.evaluated for run in law.records} == {FULL: False, CUT: True}
+    assert law.unevaluated == {FULL}
+    key = CUT, True, 1, None
+    assert law.rows[key].coefficients == fit_affine(other).rows[key].coefficients
 
 
 def test_runs_count_as_if_the_mean_of_their_plan_were_known() -> None:

@@ -3,7 +3,7 @@
 import math
 from collections import Counter
 from fractions import Fraction
-from itertools import product
+from itertools import permutations, product
 
 import numpy as np
 import pytest
@@ -51,6 +51,15 @@ def test_the_conformal_bound_covers_the_next_run_on_average(level: float) -> Non
         if outcome[-1] <= loss_bound(outcome[:-1], level, None).value
     )
     assert covered >= Fraction(str(level))
+
+
+def test_without_ties_the_conformal_bound_covers_exactly_its_rank() -> None:
+    """Five values in any order are equally likely; the last one is the next run."""
+    covered = [order[-1] <= loss_bound(order[:-1], 0.5, None).value for order in permutations(range(5))]
+    assert Fraction(sum(covered), len(covered)) == Fraction(3, 5)  # ceil(5 * 0.5) = 3 of 5 ranks
+    # (n + 1) omega is 7 exactly, and 7.000000000000001 in floating point
+    assert 100 * 0.07 > 7
+    assert loss_bound(np.arange(99), 0.07, None).rank == 7
 
 
 @pytest.mark.parametrize(

@@ -74,6 +74,17 @@ def test_mean_reverting_noisy_losses_get_every_warning_there_is() -> None:
     assert f"{fit.nonpositive} of {fit.ratios.size} ratios" in text
 
 
+def test_a_good_ratio_is_no_comfort_where_the_level_is_wrong() -> None:
+    """Independent increments, but one of 5 and then fifty of 0.05: no curve of eq. (8) describes them."""
+    rng = np.random.default_rng(6)
+    increments = np.r_[5.0, np.full(50, 0.05)] * (1 + 0.05 * rng.normal(size=(60, 51)))
+    losses = 10 - np.concatenate([np.zeros((60, 1)), np.cumsum(increments, axis=1)], axis=1)
+    found = diagnose(traces_of(losses), rng, resamples=99)
+    assert found.whole.usable
+    assert not found.usable
+    assert any("misplaces the final losses of 1 of 1 schedules" in note for note in found.warnings)
+
+
 def test_few_runs_estimated_jumps_and_no_evaluation_before_training_are_told(drawn: Traces) -> None:
     found = diagnose(drawn.select(np.arange(12)), np.random.default_rng(2), resamples=99)
     assert any(note.startswith("only 12 runs share their schedule") for note in found.warnings)

@@ -26,6 +26,16 @@ def test_what_no_policy_can_promise_is_proved_infeasible(monkeypatch: pytest.Mon
     assert "under the law at most" in found.reason
 
 
+def test_a_price_below_the_least_expected_cost_of_a_success_is_refused_with_that_cost(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Without chance that is the cheapest plan: one epoch of the second model, for 2.5."""
+    monkeypatch.setattr(planning, "GRIDS", (128,))
+    sure = tiny(Deterministic(value=0.3), Deterministic(value=0.7), prices=(1.0, 2.5), maximum_loss=0.35)
+    with pytest.raises(depl.InvalidInputError, match=r"2\.5 to 2\.5: not to train would be best"):
+        solve_policy(sure, failure_cost=2.4, time_limit=None)
+
+
 def test_a_price_that_a_coarse_grid_leaves_open_is_decided_on_a_finer_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -63,6 +63,14 @@ def test_of_the_numbers_of_epochs_the_one_is_taken_whose_policies_cost_least():
     assert max(values.values()) > min(values.values()) * 1.1 or len(values) < 5
 
 
+def test_a_limit_that_all_epochs_keep_restricts_nothing():
+    instance = limited(5.0, round_deadline=1.0)
+    assert keeps_time(instance)
+    found = solve_policy(instance, gap=1e-3, time_limit=None)
+    assert found.restriction == ""
+    assert found.policy.round_deadline is None
+
+
 def test_longer_epochs_more_of_them_or_a_longer_deadline_are_objected_to():
     instance = limited(4.2, round_deadline=1.5)
     policy = solve_policy(instance, gap=1e-3, time_limit=None).policy

@@ -14,6 +14,7 @@ from depl.models.traces.fingerprints import (
     RunFingerprints,
     compare,
     fingerprints,
+    resolution,
 )
 from depl.models.traces.table import Traces, joined
 
@@ -219,6 +220,23 @@ def test_the_lead_that_is_asked_for_makes_a_false_match_as_rare_as_claimed() -> 
     odds = 0.015 / 0.985
     assert found.needed == 5
     assert odds**found.needed <= FALSE_MATCH < odds ** (found.needed - 1)
+
+
+def test_the_last_decimal_is_seen_through_single_precision_and_noise() -> None:
+    values = np.random.default_rng(6).uniform(0, 5, size=SOME.rows)
+    for decimals in (1, 2, 4, 6):
+        rounded = np.round(values, decimals)
+        for losses in (rounded, rounded.astype(np.float32)):
+            assert resolution(changed(SOME, losses)) == float(f"1e-{decimals}")
+    assert resolution(changed(SOME, np.round(values, 3) + 1e-6)) == 1e-3
+    assert resolution(changed(SOME, values)) <= 1e-6
+
+
+def test_the_last_decimal_is_that_of_the_run_that_is_known_least() -> None:
+    """Else one run in full would hide that all others were rounded."""
+    assert resolution(changed(SOME, np.where(FIRST, SOME.loss, np.round(SOME.loss, 2)))) == 0.01
+    flat = np.where(FIRST, 2.0, SOME.loss)
+    assert resolution(changed(SOME, flat)) == 1e-5
 
 
 @pytest.mark.parametrize(
