@@ -56,11 +56,11 @@ if TYPE_CHECKING:  # for type checkers and editors; a test compares it with _NAM
     from depl.models.solving.front import front as front
     from depl.models.solving.front_points import Front as Front
     from depl.models.solving.methods import Limits as Limits
-    from depl.models.solving.methods import Outcome as Outcome
     from depl.models.solving.methods import register as register
     from depl.models.solving.observed_state import State as State
     from depl.models.solving.replanning import Replanning as Replanning
     from depl.models.solving.replanning import replan as replan
+    from depl.models.solving.result import Outcome as Outcome
     from depl.models.solving.result import Result as Result
     from depl.models.solving.result import Solution as Solution
     from depl.models.solving.result import Termination as Termination
@@ -96,10 +96,10 @@ _NAMES = {
     "models.programs.finished": "program",
     "models.solving.front": "front",
     "models.solving.front_points": "Front",
-    "models.solving.methods": "Limits Outcome register",
+    "models.solving.methods": "Limits register",
     "models.solving.observed_state": "State",
     "models.solving.replanning": "Replanning replan",
-    "models.solving.result": "Result Solution Termination",
+    "models.solving.result": "Outcome Result Solution Termination",
     "models.solving.solve": "VerificationError solve",
     "models.verifier.policies": "PolicyReport",
     "models.verifier.verify": "Report",
