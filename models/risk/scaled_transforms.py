@@ -30,15 +30,12 @@ _LEAST_SAVED = 2
 """Least ratio of factors to points for which interpolation is worth the while."""
 
 _FEWEST = 12
-"""Points of an interval at the least: set by hand, so that few factors are not considered at all."""
+"""Points at the least: set by hand, so that few factors are not considered at all."""
 
 _SMALL = 0.15
 """Share of the greatest factor up to which factors are interpolated by themselves: set by hand. The rounding
 of an argument grows with its factor, and under eq. (8) the first epochs, whose factors are many times those
 of the last, would have all of them computed directly; any value is sound."""
-
-_NUMBERS_OF_INTERVALS = (1, 2, 3, 4, 6, 8)
-"""The one with the fewest points in all is taken: set by hand. They change seconds, not what holds."""
 
 _HALF_WIDTHS = np.geomspace(0.01, 3.0, 60)
 """Tried bounds b of |Im u|; the best for each node is taken. All are sound, and more hardly save a point."""
@@ -47,7 +44,7 @@ _LARGEST_TURN = 1.5
 """Angle below pi/2 beyond which no line is turned: its cosine is then far above rounding."""
 
 _NARROWEST = 1e-3
-"""Half-length of an interval whose factors are all equal; anything above rounding will do."""
+"""Half-length of the range of factors that are all equal; anything above rounding will do."""
 
 _ROUNDED = 4 * EPSILON
 """Rounding of z relative to it, and to 1 plus the length L of the range of logarithms; r <= L / 2 or 0.001.
@@ -61,32 +58,20 @@ numbers their rounding vanishes; where it has none, the bound is wider."""
 
 
 class _Grid(NamedTuple):
-    """How factors are interpolated: intervals of log(w / middle), all alike, with so many points each.
+    """How factors are interpolated: by so many points over log(w / middle), of some length.
 
-    ``log_truncation`` bounds the error of the polynomials for every node of the contour.
+    ``log_truncation`` bounds the error of the polynomial for every node of the contour.
     """
 
     middle: float
     length: float
-    intervals: int
     points: int
     log_truncation: FloatArray
 
     @property
     def radius(self) -> float:
-        """Half-length of an interval."""
-        return max(self.length / (2 * self.intervals), _NARROWEST)
-
-    def centre(self, interval: int) -> float:
-        """Of an interval, as log(w / middle)."""
-        return (2 * interval + 1 - self.intervals) * self.length / (2 * self.intervals)
-
-    def interval_of(self, logarithms: FloatArray) -> FloatArray:
-        """The interval that each factor lies in."""
-        if self.length == 0:
-            return np.zeros(len(logarithms))
-        share = (logarithms / self.length + 0.5) * self.intervals
-        return np.clip(np.floor(share), 0, self.intervals - 1)
+        """Half of the length."""
+        return max(self.length / 2, _NARROWEST)
 
 
 def scaled_log_transforms(
@@ -145,17 +130,15 @@ def _grid_for(law: Law, factors: FloatArray, nodes: ComplexArray) -> tuple[_Grid
     near = _ROUNDED * (1 + length) * _steepest(law, greatest, nodes) <= _MOST_ROUNDING
     if not near.any():
         return None, near
-    tried = [_sized(variable, nodes[near], middle, length, number) for number in _NUMBERS_OF_INTERVALS]
-    best = min(tried, key=lambda grid: grid.intervals * grid.points)
-    return (best if _LEAST_SAVED * best.intervals * best.points <= len(factors) else None), near
+    grid = _sized(variable, nodes[near], middle, length)
+    return (grid if _LEAST_SAVED * grid.points <= len(factors) else None), near
 
 
-def _sized(variable: LogVariable, nodes: ComplexArray, middle: float, length: float, intervals: int) -> _Grid:
-    """With the fewest points that bring the polynomials' error to the wanted size at every node."""
-    grid = _Grid(middle, length, intervals, 0, np.empty(0))
+def _sized(variable: LogVariable, nodes: ComplexArray, middle: float, length: float) -> _Grid:
+    """With the fewest points that bring the polynomial's error to the wanted size at every node."""
+    grid = _Grid(middle, length, 0, np.empty(0))
     sizes = np.arcsinh(_HALF_WIDTHS / grid.radius)  # log rho
-    farthest = middle * np.exp(grid.centre(intervals - 1) + grid.radius * np.cosh(sizes))
-    bound = _log_bound(variable, nodes, farthest)
+    bound = _log_bound(variable, nodes, middle * np.exp(grid.radius * np.cosh(sizes)))
     constant = math.log(4) + bound - np.log(np.expm1(sizes))[:, None]
     wanted = (constant - _LOG_TRUNCATION) / sizes[:, None] + 1
     points = max(math.ceil(float(wanted.min(axis=0).max())), _FEWEST)
@@ -179,33 +162,24 @@ def _log_bound(variable: LogVariable, nodes: ComplexArray, farthest: FloatArray)
 def _interpolated(
     law: Law, factors: FloatArray, nodes: ComplexArray, grid: _Grid
 ) -> tuple[ComplexArray, FloatArray]:
-    value, error = np.empty((len(factors), len(nodes)), dtype=complex), np.empty((len(factors), len(nodes)))
-    logarithms = np.log(factors / grid.middle)
-    interval = grid.interval_of(logarithms)
     shaken = _ROUNDED * (1 + grid.length) * _steepest(law, float(factors.max()), nodes)
+    through = grid.middle * np.exp(grid.radius * _chebyshev_points(grid.points))
+    logarithm, doubt = centred_log_transform(law, through[:, None] * nodes)
+    remainder = expm1(logarithm)
+    doubt = np.abs(1 + remainder) * np.expm1(doubt) + 8 * EPSILON * np.abs(remainder) + shaken
+    coefficients = np.asarray(_analysis(grid.points) @ remainder.astype(np.clongdouble), dtype=complex)
+    place = np.clip(np.log(factors / grid.middle) / grid.radius, -1.0, 1.0)
+    degrees = np.arange(grid.points)
+    found = np.cos(degrees * np.arccos(place)[:, None]) @ coefficients
+    products = _LONG_EPSILON * (grid.points + 20) * np.abs(remainder).sum(axis=0)
+    products += EPSILON * (2 * degrees + 2 + grid.points) @ np.abs(coefficients)
+    lebesgue = 1 + 2 / math.pi * math.log(grid.points + 1)
     certain = np.exp(grid.log_truncation) + shaken
-    for index in range(grid.intervals):
-        members = np.flatnonzero(interval == index)
-        if not len(members):
-            continue
-        centre = grid.centre(index)
-        through = grid.middle * np.exp(centre + grid.radius * _chebyshev_points(grid.points))
-        logarithm, doubt = centred_log_transform(law, through[:, None] * nodes)
-        remainder = expm1(logarithm)
-        doubt = np.abs(1 + remainder) * np.expm1(doubt) + 8 * EPSILON * np.abs(remainder) + shaken
-        coefficients = np.asarray(_analysis(grid.points) @ remainder.astype(np.clongdouble), dtype=complex)
-        place = np.clip((logarithms[members] - centre) / grid.radius, -1.0, 1.0)
-        degrees = np.arange(grid.points)
-        found = np.cos(degrees * np.arccos(place)[:, None]) @ coefficients
-        products = _LONG_EPSILON * (grid.points + 20) * np.abs(remainder).sum(axis=0)
-        products += EPSILON * (2 * degrees + 2 + grid.points) @ np.abs(coefficients)
-        lebesgue = 1 + 2 / math.pi * math.log(grid.points + 1)
-        off = certain + lebesgue * doubt.max(axis=0) + 1.5 * products + 8 * EPSILON * np.abs(found)
-        value[members] = log1p(found)
-        left = np.maximum(np.abs(1 + found) - off, 0.0)
-        with np.errstate(divide="ignore"):
-            error[members] = np.where(left > 0, -np.log1p(-off / np.abs(1 + found)) * 1.01, math.inf)
-    return value, error
+    off = certain + lebesgue * doubt.max(axis=0) + 1.5 * products + 8 * EPSILON * np.abs(found)
+    left = np.maximum(np.abs(1 + found) - off, 0.0)
+    with np.errstate(divide="ignore"):
+        error = np.where(left > 0, -np.log1p(-off / np.abs(1 + found)) * 1.01, math.inf)
+    return np.asarray(log1p(found), dtype=complex), np.asarray(error, dtype=float)
 
 
 def _steepest(law: Law, factor: float, nodes: ComplexArray) -> FloatArray:
