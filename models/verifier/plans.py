@@ -7,6 +7,7 @@ are costed, and only those that are then cheaper than the claim are held against
 """
 
 import dataclasses
+import itertools
 import math
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
@@ -27,7 +28,7 @@ from depl.models.verifier.reading import (
     loss_facts,
     may_be_last,
 )
-from depl.models.verifier.resources import least_cost, least_prices, shortest_times
+from depl.models.verifier.resources import least_costs, least_prices, shortest_times
 from depl.models.verifier.runs import seen_in
 from depl.models.verifier.scenarios import DrawnSample, counted
 from depl.models.verifier.tolerances import ATOM_TOLERANCE, CLAIM_TOLERANCE, TIME_TOLERANCE
@@ -41,6 +42,10 @@ MOST_PROBABILITIES = 100
 _PRICES = 64
 """Prices of time at which sequences are bounded: set by hand. Any price is sound; fewer leave more sequences
 to be costed one by one."""
+
+_COSTS_AT_ONCE = 256
+"""Sequences costed in one call: set by hand. Fewer cost more calls, more cost plans that a refutation makes
+needless; the answer is the same."""
 
 _LOWEST_PRICE = 12.0  # of log lam, below that at which the first epoch takes all resources
 
@@ -177,13 +182,19 @@ def _cheaper(instance: Instance, below: float) -> Iterator[tuple[float, Plan]]:
     target = instance.target
     if below > 0.0 and may_be_last(instance, target.initial_model):
         yield 0.0, Plan()
+    found = (
+        (moved, facts, plan)
+        for assignment in (assignments(instance) if target.maximum_epochs else ())
+        for moved in [moving_cost(instance, assignment)]
+        for facts, plan in _sequences(instance, assignment, below - moved)
+    )
     known: dict[tuple[EpochFacts, ...], float] = {}
-    for assignment in assignments(instance) if target.maximum_epochs else ():
-        moved = moving_cost(instance, assignment)
-        for facts, plan in _sequences(instance, assignment, below - moved):
-            key = tuple(sorted(facts, key=dataclasses.astuple))
-            if key not in known:
-                known[key] = least_cost(key, target.maximum_time, target.round_deadline)
+    while rows := list(itertools.islice(found, _COSTS_AT_ONCE)):
+        keys = [tuple(sorted(facts, key=dataclasses.astuple)) for _, facts, _ in rows]
+        if new := [key for key in dict.fromkeys(keys) if key not in known]:
+            costs = least_costs(new, target.maximum_time, target.round_deadline)
+            known.update(zip(new, costs.tolist(), strict=True))
+        for (moved, _, plan), key in zip(rows, keys, strict=True):
             if moved + known[key] < below:
                 yield moved + known[key], plan
 

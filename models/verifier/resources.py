@@ -19,11 +19,12 @@ from depl.models.verifier.tolerances import TIME_TOLERANCE
 _RANGE = 200.0
 """Of log x below log r: a resource of exp(-200) of the capacity is none."""
 
-_SLOPES = 40
-"""Halvings of `_RANGE` for a minimum: they leave 2e-10 of log x, and a value is off by the square of that."""
+_SLOPES = 34
+"""Halvings of `_RANGE` for a minimum: they leave 1.2e-8 of log x, and a value is off by the square of that,
+which is less than its rounding."""
 
-_ZOOMS, _PRICES = 8, 32
-"""The price of time is searched among so many, then between the neighbours of the best, and so on, which
+_ZOOMS, _GRID = 8, np.linspace(0.0, 1.0, 32)[:, None]
+"""The price of time is searched on this grid, then between the neighbours of its best point, and so on, which
 leaves 3e-8 of its logarithm. Numpy takes about as long for 32 prices as for one."""
 
 _Columns = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
@@ -38,27 +39,35 @@ def least_cost(epochs: Sequence[EpochFacts], maximum_time: float | None, deadlin
     maximum_time, deadline : float or None
         T_max and tau [time]; None if there is no such limit.
     """
-    columns = _columns(epochs)
-    works, prices, capacities, _ = columns
-    paid = (works > 0.0) & (prices > 0.0)
+    return float(least_costs([epochs], maximum_time, deadline)[0])
+
+
+def least_costs(
+    plans: Sequence[Sequence[EpochFacts]], maximum_time: float | None, deadline: float | None
+) -> FloatArray:
+    """`least_cost` of many plans at once, shape (P,) [cost]."""
+    owners = np.repeat(np.arange(len(plans)), [len(epochs) for epochs in plans])
+    members = owners[:, None] == np.arange(len(plans))
+    columns = works, prices, capacities, _ = _columns([epoch for epochs in plans for epoch in epochs])
 
     def dual(charges: FloatArray) -> FloatArray:
-        return np.asarray(_priced(columns, charges, deadline).sum(axis=1) - charges * (maximum_time or 0.0))
+        found = _priced(columns, charges[:, owners], deadline) @ members
+        return np.asarray(found - charges * (maximum_time or 0.0))
 
-    if not paid.any():
-        return 0.0
-    best = float(dual(np.zeros(1))[0])
-    if maximum_time is None:
-        return best
-    scales = np.log(prices[paid]) + 2.0 * np.log(capacities[paid]) - np.log(works[paid])
-    low, high = float(scales.min()) - 60.0, float(scales.max()) + 1.0
-    for _ in range(_ZOOMS):
-        points = np.linspace(low, high, _PRICES)
+    paid = (works > 0.0) & (prices > 0.0)
+    scales = 2.0 * np.log(capacities) + np.log(np.where(paid, prices, 1.0) / np.where(paid, works, 1.0))
+    known, rows = members & paid[:, None], np.arange(len(plans))
+    low = np.where(known, scales[:, None] - 60.0, math.inf).min(axis=0, initial=math.inf)
+    high = np.where(known, scales[:, None] + 1.0, -math.inf).max(axis=0, initial=-math.inf)
+    busy = known.any(axis=0)
+    low, high = np.where(busy, low, 0.0), np.where(busy, high, 0.0)
+    best = dual(np.zeros((1, len(plans))))[0]
+    for _ in range(_ZOOMS if maximum_time is not None else 0):
+        points = low + (high - low) * _GRID
         found = dual(np.exp(points))
-        peak = int(found.argmax())
-        best = max(best, float(found[peak]))
-        low, high = points[max(peak - 1, 0)], points[min(peak + 1, _PRICES - 1)]
-    return best
+        best, peak = np.maximum(best, found.max(axis=0)), found.argmax(axis=0)
+        low, high = points[np.maximum(peak - 1, 0), rows], points[np.minimum(peak + 1, len(_GRID) - 1), rows]
+    return np.where(busy, best, 0.0)
 
 
 def least_prices(epochs: Sequence[EpochFacts], charges: FloatArray, deadline: float | None) -> FloatArray:
@@ -74,7 +83,7 @@ def least_prices(epochs: Sequence[EpochFacts], charges: FloatArray, deadline: fl
         tau [time].
     """
     late = False if deadline is None else shortest_times(epochs) > deadline * (1.0 + TIME_TOLERANCE)
-    return np.where(late, math.inf, _priced(_columns(epochs), charges, deadline))
+    return np.where(late, math.inf, _priced(_columns(epochs), charges[:, None], deadline))
 
 
 def least_resources(epochs: Sequence[EpochFacts], deadline: float | None) -> FloatArray:
@@ -109,14 +118,14 @@ def _needed(columns: _Columns, deadline: float | None) -> FloatArray:
 
 
 def _priced(columns: _Columns, charges: FloatArray, deadline: float | None) -> FloatArray:
-    """Least price x + lam T(k, x), shape (L, n): halving log x where the slope turns."""
+    """Least price x + lam T(k, x) at prices (L, 1) or (L, n), shape (L, n): halving log x where it turns."""
     works, prices, capacities, communications = columns
-    worked = charges[:, None] * works
+    worked = charges * works
     least = np.maximum(_needed(columns, deadline), capacities * math.exp(-_RANGE))
-    low, high = (np.broadcast_to(np.log(end), worked.shape) for end in (least, capacities))
+    low, high = (np.broadcast_to(end, worked.shape) for end in (least, capacities))
     for _ in range(_SLOPES):
-        middle = (low + high) / 2.0
-        descends = prices * np.exp(2.0 * middle) < worked
+        middle = np.sqrt(low * high)
+        descends = prices * middle * middle < worked
         low, high = np.where(descends, middle, low), np.where(descends, high, middle)
-    least = np.minimum(*(prices * np.exp(end) + worked * np.exp(-end) for end in (low, high)))
-    return np.where(works > 0.0, least, 0.0) + charges[:, None] * communications
+    least = np.minimum(*(prices * end + worked / end for end in (low, high)))
+    return np.where(works > 0.0, least, 0.0) + charges * communications

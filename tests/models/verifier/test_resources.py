@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from depl.models.verifier.reading import EpochFacts
-from depl.models.verifier.resources import least_cost, shortest_times
+from depl.models.verifier.resources import least_cost, least_costs, shortest_times
 
 
 def epoch(work: float, price: float, capacity: float = 1e6, communication: float = 0.0) -> EpochFacts:
@@ -34,19 +34,21 @@ FREE, IDLE = epoch(3, 0, capacity=2), epoch(0, 5, communication=0.5)
         ([epoch(2, 3), epoch(8, 0.25)], 1e3, 2, 3 * 1 + 0.25 * 4),
         # a total time that needs all capacity
         ([epoch(6, 2, capacity=3, communication=0.5), epoch(8, 1, capacity=4)], 4.5, None, 2 * 3 + 1 * 4),
-        # free resources and idle epochs, alone or beside work 2, which then takes x = 1, 2 / 3.5, 2 / 3
+        # free resources and idle epochs
         ([], 5, None, 0),
         ([IDLE], 5, None, 0),
         ([FREE], 5, None, 0),
-        ([FREE, FREE], 3.5, 2.5, 0),
-        ([FREE, epoch(2, 1)], 3.5, None, 1),
-        ([epoch(2, 1)], 3.5, None, 2 / 3.5),
-        ([epoch(2, 1), IDLE], 3.5, None, 2 / 3),
-        ([epoch(2, 1)], 3.5, 2.5, 0.8),
     ],
 )
 def test_costs_worked_out_by_hand_are_found(epochs, limit, deadline, cost):
     assert least_cost(epochs, limit, deadline) == pytest.approx(cost, rel=1e-9)
+
+
+def test_plans_of_different_lengths_with_free_and_idle_epochs_are_costed_at_once():
+    """Beside 1.5 for work 3 that is free, work 2 has 2 of 3.5 left and takes x = 1; alone x = 2 / 3.5."""
+    plans = [[FREE, epoch(2, 1)], [epoch(2, 1)], [FREE], [epoch(2, 1), IDLE], [FREE, FREE], []]
+    assert least_costs(plans, 3.5, None) == pytest.approx([1, 2 / 3.5, 0, 2 / 3, 0, 0], rel=1e-9)
+    assert least_costs(plans, 3.5, 2.5) == pytest.approx([1, 0.8, 0, 0.8, 0, 0], rel=1e-9)
 
 
 def test_with_all_resources_an_epoch_takes_its_work_by_them_and_its_messages():
