@@ -147,9 +147,7 @@ class Noise:
         sides = np.zeros(4)
         outer = np.array([(asked[0] - 1 + EDGE) * step, edges[0], edges[-1], (asked[1] + EDGE) * step])
         for value, weight in zip(self.values.tolist(), self.weights.tolist(), strict=True):
-            above, below = _tails(smooth, edges - value)
-            parts = np.where(below[1:] < 0.5, np.diff(below), -np.diff(above))
-            masses += weight * np.maximum(parts, 0.0)
+            masses += weight * _between(*_tails(smooth, edges - value))
             far_above, far_below = _tails(smooth, outer - value)
             sides += weight * np.array([far_below[0], far_below[1], far_above[2], far_above[3]])
         lost = max(0.0, sides[1] - sides[0]) + max(0.0, sides[2] - sides[3])
@@ -173,7 +171,7 @@ def _sum_on_cells(
     low, high = (float(np.clip(end, -reach, reach)) for end in _reach(other))
     begin, end = math.floor(low / width), max(math.ceil(high / width), math.floor(low / width) + 1)
     above, below = _tails(other, np.arange(begin, end + 1, dtype=np.float64) * width)
-    shares = np.maximum(np.where(below[1:] < 0.5, np.diff(below), -np.diff(above)), 0.0)
+    shares = _between(above, below)
     middles = (np.arange(begin, end) + 0.5) * width
     # window (j + EDGE) step - middle, for all differences of j parts and the number of a part
     places = np.arange((first - 1) * parts - end + 1, last * parts - begin + 1)
@@ -184,8 +182,7 @@ def _sum_on_cells(
     parted = np.concatenate([below[:1], shares, above[-1:]])
     for value, weight in zip(noise.values.tolist(), noise.weights.tolist(), strict=True):
         over, under = _tails(one, (places + EDGE * parts - 0.5) * width - value)
-        windows = np.where(under[parts:] < 0.5, under[parts:] - under[:-parts], over[:-parts] - over[parts:])
-        found = signal.fftconvolve(np.maximum(windows, 0.0), shares, mode="valid")
+        found = signal.fftconvolve(_between(over, under, parts), shares, mode="valid")
         masses += weight * np.maximum(found[::parts], 0.0)
         sides[0] += weight * float(_tails(one, outer[0] - value - beyond)[1] @ parted)
         sides[1] += weight * float(_tails(one, outer[1] - value - beyond)[0] @ parted)
@@ -199,6 +196,12 @@ def _tails(item: Increment, points: FloatArray) -> tuple[FloatArray, FloatArray]
         above = exceedance(item, points)
         below = exceedance(Increment(-item.coefficient, item.law), -points)
     return np.asarray(above), np.asarray(below)
+
+
+def _between(above: FloatArray, below: FloatArray, apart: int = 1) -> FloatArray:
+    """Probabilities between points so many apart, each from the tail in which it is known better."""
+    found = np.where(below[apart:] < 0.5, below[apart:] - below[:-apart], above[:-apart] - above[apart:])
+    return np.asarray(np.maximum(found, 0.0))
 
 
 def _reach(item: Increment) -> tuple[float, float]:

@@ -21,7 +21,7 @@ from depl.models.evaluation.traced_law import (
     settled_losses,
     suffix_weights,
 )
-from depl.models.evaluation.traced_support import outside_support
+from depl.models.evaluation.traced_support import _hull_age, outside_support
 from depl.models.exact.traced_verdicts import exceedances
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.affine_law import (
@@ -189,6 +189,12 @@ def test_outside_the_hull_of_what_was_run_there_is_a_reason(
 ) -> None:
     found = outside_support(law, plan)
     assert found == () if reason is None else reason in found[0]
+
+
+def test_the_hull_of_ages_bridges_a_switch_epoch_whose_runs_were_short() -> None:
+    ends = {2: 6, 3: 2, 5: 3}
+    found = [_hull_age(ends, start) for start in (1, 2, 3, 4, 5, 6)]
+    assert found == [None, 6, pytest.approx(5), pytest.approx(4), 3, None]
 
 
 def test_a_loss_that_no_run_had_is_outside_the_support(law: AffineLaw) -> None:
