@@ -131,17 +131,6 @@ def test_the_bounds_contain_what_is_certified_of_a_single_plan(documents: list[T
     assert np.median(widths) < 0.01  # wide only where an atom lies at the mean
 
 
-def test_a_mean_over_maxima_is_the_mean_of_the_bounds(documents: list[TracedLaw]) -> None:
-    grid = LossGrid.of(documents[1].law)
-    listed = candidates_of(documents[1])
-    limits = np.array([0.9, 1.1, 1.3, 1.6])
-    for _, laws in states(grid, listed):
-        apart = np.array([grid.exceedance(laws, limits[index : index + 1], 6) for index in range(4)])
-        lower, upper = grid.exceedance(laws, limits, 6)
-        assert lower == pytest.approx(apart[:, 0].mean(), abs=2 * NOISE)
-        assert upper == pytest.approx(apart[:, 1].mean(), abs=2 * NOISE)
-
-
 # --- the ends of the grid ---------------------------------------------------------------------------------
 
 
