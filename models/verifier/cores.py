@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
+import msgspec
 import numpy as np
 
 from depl.models.problem.laws import StudentT
@@ -93,10 +94,4 @@ def _core(item: Increment, half_width: float) -> StudentT:
     if not isinstance(law, StudentT):
         raise TypeError("only a Student-t has a core")
     reach = half_width / abs(item.factor)
-    return StudentT(
-        degrees_of_freedom=law.degrees_of_freedom,
-        location=law.location,
-        scale=law.scale,
-        lower=law.location - reach,
-        upper=law.location + reach,
-    )
+    return msgspec.structs.replace(law, lower=law.location - reach, upper=law.location + reach)

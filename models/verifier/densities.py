@@ -56,8 +56,11 @@ class Density:
 
 def normal(mean: float, deviation: float) -> Density:
     """A normal law."""
-    log_density = _standard_log_density
-    return _symmetric(mean, deviation, log_density, special.ndtr, special.ndtri, mean, deviation**2)
+    constant = 0.5 * math.log(2.0 * math.pi)
+    moments = mean, deviation**2
+    return _symmetric(
+        mean, deviation, lambda z: -0.5 * z * z - constant, special.ndtr, special.ndtri, *moments
+    )
 
 
 def student(degrees: float, location: float, scale: float) -> Density:
@@ -119,10 +122,6 @@ def _symmetric(
         lambda q: location - scale * point(q),
         *moments,
     )
-
-
-def _standard_log_density(z: FloatArray) -> FloatArray:
-    return np.asarray(-0.5 * z * z - 0.5 * math.log(2.0 * math.pi))
 
 
 def _log(x: FloatArray) -> FloatArray:

@@ -206,7 +206,7 @@ class _Sum:
 
     def spectrum(self, gap: float, tilt: float, refinement: int) -> _Spectrum | None:
         """Of the tilted sum, on a period that suits ``gap``; None if it decays too slowly."""
-        logarithm, variance = self._cumulants(np.array([tilt]))[:, 0]
+        logarithm, variance = self._cumulants(np.array([tilt]))[:, 0].tolist()
         chernoff = logarithm - tilt * gap
         period = (1.0 + 0.15 * refinement) * max(28.0, 28.0 - chernoff) / tilt
         for _ in range(40):  # until the mass beyond gap + period, amplified by wrapping, is negligible

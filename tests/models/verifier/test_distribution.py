@@ -134,18 +134,6 @@ def test_a_long_sum_has_the_same_tail_as_with_every_factor_by_itself(law, share,
     assert float(quick.upper) == pytest.approx(float(slow.upper), rel=2e-9)
 
 
-def test_many_increments_of_both_signs_are_computed_one_by_one(monkeypatch):
-    monkeypatch.setattr(tilted_sums, "_MANY", 20)
-    increments = [increment((-1) ** k / (10 + k), Lognormal(mean=1, variance=0.01)) for k in range(20)]
-    falling = [increment(item.factor, item.law) for item in increments if item.factor < 0]
-    found = tilted_tail(increments, 0.2)
-    monkeypatch.setattr(tilted_sums, "_MANY", 1000)
-    tilted_sums._summed.cache_clear()
-    other = tilted_tail(increments, 0.2)
-    assert found == other
-    assert len(falling) == 10
-
-
 @pytest.mark.parametrize(
     "law", [InverseGamma(shape=1.2, scale=1), HEAVY, STEADY, InverseGamma(mean=1, variance=1e-3)]
 )
@@ -241,29 +229,8 @@ def test_a_sharp_peak_with_a_far_tail_beside_a_wide_law_is_not_left_to_the_grid(
 def test_two_untruncated_switches_agree_with_the_convolution_integral(gap):
     first, second = stats.t(1.5, 0.1, 0.3), stats.t(3, 0.0, 0.8)
     peak = float(first.pdf(0.1))
-    points = [
-        -1e9,
-        -1e6,
-        -1e4,
-        -1e3,
-        -300,
-        -30,
-        -5,
-        -1,
-        0,
-        0.1,
-        0.3,
-        1,
-        3,
-        10,
-        30,
-        60,
-        100,
-        1e3,
-        1e4,
-        1e6,
-        1e9,
-    ]
+    far = [sign * 10.0**power for power in (1, 3, 4, 6, 9) for sign in (-1, 1)]
+    points = sorted([*far, -300, -30, -5, -1, 0, 0.1, 0.3, 1, 3, 30, 60, 100])
     expected = convolved(
         lambda x: peak * (1 + ((x - 0.1) / 0.3) ** 2 / 1.5) ** -1.25,
         lambda x: special.stdtr(3, (x - gap) / 0.8),  # second.sf(gap - x), in much less time
@@ -462,13 +429,6 @@ def test_an_inverse_gamma_law_of_large_shape_is_granted_what_its_density_cancels
     assert found.upper - found.lower < 1e-8
 
 
-def test_far_above_the_probability_is_bounded_by_a_negligible_number():
-    found = tail(decreasing(UNIT, 10), 40.0)
-    assert found.lower == 0
-    assert 0 <= found.upper < 1e-20
-    assert tail(decreasing(STEADY, 10), 0.1) == Bracket(0, 0)  # improvements never raise the loss
-
-
 @pytest.mark.parametrize("law", [UNIT, STEADY, HEAVY, InverseGamma(shape=1.5, scale=0.5)])
 def test_far_below_the_probability_is_close_to_one_and_never_above(law):
     found = tail(decreasing(law, 20), -1e4)
@@ -480,29 +440,14 @@ def test_far_below_the_probability_is_close_to_one_and_never_above(law):
 MIXTURES = {
     "steady epochs, a truncated switch": [*decreasing(STEADY, 20), increment(1, student(2, 0.1, 0.2, -1, 3))],
     "heavy epochs, an untruncated switch": [*decreasing(HEAVY, 20), increment(1, student(1.5, 0.1, 0.2))],
-    "heavy epochs, two untruncated switches": [
-        *decreasing(HEAVY, 5),
-        increment(1, student(1.5, 0.1, 0.2)),
-        increment(1, student(3, 0.1, 0.05)),
-    ],
     "normal epochs, five untruncated switches": [
         *decreasing(UNIT, 20),
         increment(1, student(2, 0.1, 0.02), 3),
         increment(1, student(3, 0.1, 0.5), 2),
     ],
-    "every smooth law": [
-        *decreasing(Lognormal(mean=1, variance=0.3), 5),
-        *decreasing(STEADY, 5),
-        *decreasing(UNIT, 5),
-        increment(0.3, UNIT),
-    ],
     "atoms and normal epochs": [
         *decreasing(Empirical(values=(0.5, 0.9, 1.3, 2.0)), 20),
         increment(0.5, UNIT, count=2),
-    ],
-    "atoms and an untruncated switch": [
-        *decreasing(Empirical(values=(0.5, 0.9, 1.3, 2.0)), 12),
-        increment(1, student(2, 0, 0.1)),
     ],
     "atoms, truncated and untruncated switches": [
         *decreasing(Empirical(values=(0.5, 0.9, 1.3, 2.0)), 3),
@@ -517,10 +462,6 @@ MIXTURES = {
     "truncated switches and untruncated ones": [
         increment(1, student(2, 0, 0.1, -1, 1), 4),
         increment(1, student(3, 0, 0.1), 2),
-    ],
-    "a switch truncated so widely that its tail is heavy": [
-        *decreasing(STEADY, 5),
-        increment(1, student(2, 0.1, 0.2, -10, 30)),
     ],
     "a switch truncated ten times as widely": [
         *decreasing(STEADY, 10),
@@ -551,7 +492,7 @@ def drawn(law, rng: np.random.Generator, size: int) -> np.ndarray:
 
 
 SLOW_MIXTURES = ("a switch truncated ten times as widely", "heavy epochs, an untruncated switch")
-"""Of the same kind are the switch that is truncated widely, and two untruncated switches."""
+"""Of the same kind are normal epochs with five untruncated switches."""
 
 
 @pytest.mark.parametrize(
