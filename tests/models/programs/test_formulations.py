@@ -10,6 +10,8 @@ from depl.instances.generator import random_instances
 from depl.models.evaluation.evaluate import Reading, evaluate
 from depl.models.exact.sampled import SampledProblem
 from depl.models.foundation.errors import NotCoveredError
+from depl.models.problem.instance import ConstantImprovement, Model, Switch
+from depl.models.problem.laws import Forbidden, Normal, Zero
 from depl.models.programs.attainable import attainable
 from depl.models.programs.formulations import (
     Price,
@@ -20,7 +22,7 @@ from depl.models.programs.formulations import (
 )
 from depl.models.programs.highs import solve_program
 from depl.models.programs.loop import solve_sampled
-from depl.models.scenarios.draws import draw_scenarios
+from depl.models.scenarios.draws import draw_scenarios, given_scenarios
 from depl.models.solving.result import Termination
 from tests.cases.sampled_plans import (
     cheapest,
@@ -194,3 +196,21 @@ def test_a_cost_row_holds_for_every_sequence_and_is_tight_at_its_own(problems):
 
 
 # --- switches, and what else a plan may not do
+
+
+def alone(steady, models, gains, **changes):
+    """Models as (name, demand) on the cluster of `steady`; gains[scenario][epoch][model], needed are 4."""
+    rule = ConstantImprovement(noise=Normal(mean=2, variance=1))
+    rows = tuple(Model(name=name, size=1, demand=demand, improvement=rule) for name, demand in models)
+    instance = steady.replace(models=rows, other_switches=Zero(), maximum_epochs=2, maximum_loss=6, **changes)
+    return SampledProblem(instance, given_scenarios(instance, np.array(gains, dtype=float)))
+
+
+def test_a_forbidden_switch_that_would_lose_nothing_is_not_made(steady):
+    """a then b would do for less, but is forbidden; a then a and a then c fail in one scenario each."""
+    switches = (Switch(previous="a", following="b", law=Forbidden()),)
+    gains = [[[2, 2, 0], [2, 2, 0]], [[2, 2, 0], [0, 2, 2]]]
+    problem = alone(steady, (("a", 1), ("b", 2), ("c", 1)), gains, switches=switches)
+    found = solve_sampled(problem)
+    assert [problem.instance.models[g.model].name for g in found.choices] == ["b", "b"]
+    assert found.termination is Termination.OPTIMAL
