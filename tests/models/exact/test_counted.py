@@ -119,6 +119,16 @@ def test_the_reason_names_the_time_that_would_be_needed():
     assert outcome.termination is Termination.INFEASIBLE
 
 
+def test_a_time_that_would_be_needed_keeps_the_round_deadline():
+    """Three epochs of 0.1, or one of 0.28 where the deadline lets it."""
+    instance = certain(8, total_time=0.25)
+    leap = Model(name="l", size=0, demand=2.8, improvement=ConstantImprovement(noise=Deterministic(value=3)))
+    eager = instance.replace(models=(leap, *instance.models))
+    assert "takes 0.28, maximum_time" in str(searched(sampled(eager, 4))[1].reason)
+    late = eager.replace(round_deadline=0.2)
+    assert "takes 0.3, maximum_time" in str(searched(sampled(late, 4))[1].reason)
+
+
 def test_an_interrupt_leaves_a_plan_and_a_valid_bound(monkeypatch):
     problem = sampled(TINY, 50)
     optimum = cheapest(problem)

@@ -1,4 +1,4 @@
-"""The judge is judged: closed forms, a second writing-out in scalars, and the family it is used on."""
+"""The judge is judged: closed forms, and a second writing-out in scalars."""
 
 import math
 

@@ -54,6 +54,16 @@ def test_runs_continued_from_a_checkpoint_stay_and_have_one_origin() -> None:
     ]
 
 
+def test_one_seed_in_two_schedules_makes_two_runs_of_one_origin() -> None:
+    """Also where the losses are the same: only the name of the cluster differs."""
+    elsewhere = {"b": dict.fromkeys(range(3, 6), ("net", "cloud"))}
+    runs = {"a": LOSSES[0], "b": LOSSES[0], "c": LOSSES[1]}
+    found = told_apart(table(runs, schedules=elsewhere))
+    assert (found.traces.runs, found.repeats, found.origins) == (("a", "b", "c"), (), (0, 0, None))
+    assert found.forks == (Shared("b", "a", 6),)
+    assert found.once_per_schedule is found.traces
+
+
 def test_a_run_that_diverged_is_not_left_out_for_one_that_was_rescued() -> None:
     """It ended at epoch 4, and was continued from there with other settings: a miss, and dependent."""
     runs = named() | {"lost": LOSSES[0][:4], "again": LOSSES[0][:4]}
@@ -83,6 +93,14 @@ def test_runs_that_cannot_be_told_from_copies_are_counted_and_said(what: str) ->
     if what != "shares of 37 examples":
         assert found.untold == tuple(runs)
         assert found.said()[0][1].startswith(f"{len(runs)} runs too short, coarse or flat")
+
+
+def test_one_loss_before_training_is_no_shared_beginning() -> None:
+    """All runs fine-tune one network."""
+    found = told_apart(table({name: [2.5, *losses] for name, losses in named().items()}, first=0))
+    assert (found.repeats, found.forks, found.untold) == ((), (), ())
+    nothing = told_apart(table({"a": [1.0], "b": [1.0]}, first=0))
+    assert nothing.traces.runs == ("a", "b")
 
 
 @pytest.mark.parametrize("decimals", [5, 4, 3])

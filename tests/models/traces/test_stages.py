@@ -3,7 +3,7 @@
 import pytest
 
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.traces.stages import PLAN, plan_text, planned, stage_runs
+from depl.models.traces.stages import PLAN, StageRuns, plan_text, planned, stage_runs
 from depl.models.traces.table import Traces
 
 SCHEDULE = (("full", "edge"),) * 2 + (('cut, "small"', "far: off"),) + (("full", "edge"),)
@@ -48,6 +48,15 @@ def traces(*schedules: str) -> Traces:
         model=[name.lower() for _, _, name in rows],
         cluster=["far" if name.isupper() else "edge" for _, _, name in rows],
         loss=[1.0] * len(rows),
+    )
+
+
+def test_stages_are_counted_by_place_and_by_what_came_before():
+    assert stage_runs(traces("aaB", "aB", "aB", "cBBB", "B")) == (
+        StageRuns("a", "edge", True, (), 3, (0, 0), 2),
+        StageRuns("b", "far", True, (), 1, (0, 0), 1),
+        StageRuns("c", "edge", True, (), 1, (0, 0), 1),
+        StageRuns("b", "far", False, ("a@edge", "c@edge"), 4, (1, 2), 3),
     )
 
 
