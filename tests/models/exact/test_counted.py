@@ -144,6 +144,19 @@ def test_an_interrupt_leaves_a_plan_and_a_valid_bound(monkeypatch):
     assert 0 < outcome.dual.bound * (1 - 1e-8) <= outcome.lower_bound
 
 
+def test_progress_narrows_down_on_the_optimum():
+    rows: list[tuple[float, float, float]] = []
+    problem = sampled(TINY, 50)
+    limits = Limits(scenarios=problem.scenarios, progress=lambda *row: rows.append(row))
+    scenario_search(problem.instance, limits)
+    seconds, costs, bounds = zip(*rows, strict=True)
+    assert list(seconds) == sorted(seconds)
+    assert list(costs) == sorted(costs, reverse=True)
+    assert list(bounds) == sorted(bounds)
+    assert costs[-1] == pytest.approx(28.0)
+    assert bounds[-1] == pytest.approx(28.0, rel=1e-8)
+
+
 @pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (0, 2, 3))])
 def test_assignments_that_no_plan_can_use_do_not_count(seed):
     """Nine clusters and two datasets have 4**9 - 1 assignments; two epochs can use 351 of them."""
