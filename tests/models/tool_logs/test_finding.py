@@ -188,6 +188,13 @@ def test_what_is_no_number_is_a_missing_loss_like_nan(form: str, kind: str, tmp_
     assert found.diverged == (("a",) if kind == "nan" else ())
 
 
+def test_a_run_without_any_loss_is_lost(tmp_path: Path) -> None:
+    put(tmp_path, {"a.json": WHOLE, "b.json": '{"val_loss": [null, null]}'})
+    assert "b (has no value of 'val_loss')" in refusal(tmp_path).message
+    for choice in ({"on_missing": "end"}, {"on_missing": "drop"}, {"diverged": ("b",)}):
+        assert read(tmp_path, **choice).traces.lost == {"b": "has no value of 'val_loss'"}
+
+
 def test_a_loss_that_is_missing_needs_no_model_and_its_run_is_lost_unless_it_was_cut(tmp_path: Path) -> None:
     rows = [{"epoch": k, "val_loss": 1 / k, "model": "m", "cluster": "c"} for k in (1, 2)]
     put(

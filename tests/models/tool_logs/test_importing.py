@@ -84,6 +84,29 @@ b,1,1.75,50
 
 
 @pytest.mark.parametrize(
+    ("content", "choices", "what", "words"),
+    [
+        (
+            '{"step": 9, "loss": 1}\n{"step": 19, "loss": 1}\n',
+            {},
+            "epochs told by",
+            "step, 10 steps an epoch",
+        ),
+        ('{"loss": 1}\n{"loss": 1}\n', {"epoch": "row"}, "epochs told by", "row"),
+        ('{"loss": [1, 2, 3, 4]}', {"every": 1}, "an epoch", "here is 1 of the logs"),
+        ("Step,a - loss,a - loss__MIN\n1,3,3\n2,2,1\n", {}, "no runs", "1 column: a - loss__MIN"),
+        ('{"epoch": 1, "loss": 1, "lr": 3}\n' * 2, {"on_repeated": "last"}, "not read", "1 key: lr"),
+    ],
+)
+def test_facts_say_what_was_decided(
+    content: str, choices: dict[str, object], what: str, words: str, tmp_path: Path
+) -> None:
+    path = tmp_path / ("a.csv" if content.startswith("Step") else "a.json")
+    path.write_text(content, encoding="utf-8")
+    assert dict(read(path, **choices).facts)[what].startswith(words)
+
+
+@pytest.mark.parametrize(
     ("changes", "way", "note", "diverged"),
     [
         ({"a,2,1.25": "a,2,"}, "end", (What.STOPPED, "a", 4), ()),
