@@ -35,7 +35,7 @@ _TAILS = (1e-2, 1e-3, 1e-4, 1e-6, 1e-8, 1e-11)
 """Probabilities that windows may leave out. What leaves a window moves in the direction of rounding, and
 matters only if the other increments are beyond their reach as well, so any value is sound."""
 
-_MATTERS = 0.1
+_MATTERS = 0.02
 """Share of what is left out that is reckoned to matter, relative to the probability asked for: set by hand.
 The tail for which it and the rounding are least together is taken; every tail is sound."""
 
@@ -373,9 +373,10 @@ def _sums(guide: _Guide, ends: tuple[float, float], likely: float, points: int) 
     # A term matters only where the others can make up for it, and where it can lie itself.
     low, high = guide.without(share).reach(guide.counts - np.eye(number), share)
     near, middle = guide.without(own), len(_LEVELS)
-    # Hundredths at least are followed: many moved by a little would add up.
-    firsts = np.maximum(np.minimum(ends[0] - high, guide.values[:, middle - 7]), near.values[:, 0])
-    lasts = np.minimum(np.maximum(ends[1] - low, guide.values[:, middle + 6]), near.values[:, -1])
+    # Between quantiles at least, the farther out the more terms: many moved by a little would add up.
+    far = int(math.log2(4 * math.sqrt(total)))
+    firsts = np.maximum(np.minimum(ends[0] - high, guide.values[:, middle - far]), near.values[:, 0])
+    lasts = np.minimum(np.maximum(ends[1] - low, guide.values[:, middle + far - 1]), near.values[:, -1])
     near, one = near.within(firsts, lasts), int(np.argmax(lasts - firsts))
     others = guide.counts - np.eye(number)[one]
     bounded = all(term.law.has_atoms for term, _ in guide.terms)
