@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 
+from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.epochs import FinalLoss, Term
 from depl.models.problem.laws import InverseGamma, Lognormal, Normal, StudentT
 from depl.models.risk.certify import certified_margin
@@ -36,12 +37,17 @@ def random_loss(rng: np.random.Generator) -> FinalLoss:
 
 @pytest.mark.parametrize("count", [2, pytest.param(400, marks=pytest.mark.slow)])
 def test_brackets_at_quantiles_contain_the_ball(count):
-    rng = np.random.default_rng(20261128)
-    for _ in range(count):
+    """A sum whose transforms ball arithmetic cannot find precisely enough gives its place to another."""
+    rng, compared = np.random.default_rng(20261128), 0
+    while compared < count:
         loss, budget = random_loss(rng), math.exp(rng.uniform(math.log(1e-8), math.log(0.5)))
         margin = certified_margin(loss, Fraction(budget))
         gap = loss.mean() + margin.middle
-        reference = BallSum(loss.terms, budget, -margin.lower, DIGITS, BITS)
+        try:
+            reference = BallSum(loss.terms, budget, -margin.lower, DIGITS, BITS)
+        except NotCoveredError:
+            continue
+        compared += 1
         with ctx.workprec(2 * BITS):
             truth = reference.probability(arb(-gap) - reference.expectation)
         parts = [Increment(decimal(term.coefficient), term.law, number) for term, number in loss.terms]
