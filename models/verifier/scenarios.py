@@ -274,7 +274,7 @@ def switch_losses(instance: Instance, sample: DrawnSample, number: int, before: 
 
 
 def quantiles(law: RandomLaw, numbers: FloatArray) -> Ends:
-    """The ``numbers``-quantiles of a law as scipy.stats has them, give or take what others may find."""
+    """The ``numbers``-quantiles of a law as scipy has them, give or take what others may find."""
     if isinstance(law, Empirical):
         values, weights = zip(*sorted(integer_atoms(law)), strict=True)
         reached = list(itertools.accumulate(weights))

@@ -1,7 +1,7 @@
 """The independent verifier: what a plan says, recomputed from the problem alone, equation by equation.
 
 It shares no formula with any solver: `depl.models.verifier.reading` reads the raw fields of problem and plan,
-probabilities come from scipy's densities (`depl.models.verifier.distribution`), the cheapest resources from a
+probabilities come from scipy.special (`depl.models.verifier.distribution`), the cheapest resources from a
 numerical search (`depl.models.verifier.resources`). Equations are numbered as in Sec. III of the paper; (2)
 and (6) are read in their intent (errata E2, E1): a transfer is paid once, a cluster with data trains once.
 """
