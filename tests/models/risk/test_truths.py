@@ -148,7 +148,7 @@ def beside_normals(
     return Case(loss, near(oracle, 1e-9), values, "contour", width)
 
 
-def of_freedom_three(*scales: float, how: str, width: float, values=(0.0, 5.0, 300.0)) -> Case:
+def of_freedom_three(*scales: float, how: str, width: float, values=(0.0, 5.0, 20.0)) -> Case:
     """E exp(i s T) = (1 + r) exp(-r) with r = sqrt(3) |s|; Gil-Pelaez's integral in 30 digits."""
 
     @functools.cache
