@@ -87,7 +87,7 @@ def _closed_loop(values: Values) -> Values:
         "left_when_reached": sum(
             own["optimal, counted"]["cost"] == own["static, counted"]["cost"] for own in counted
         ),
-        "dear": refuted([of_cost(policy) for policy in policies]),
+        "more_expensive": refuted([of_cost(policy) for policy in policies]),
         "saved": [1 - best / fixed for best, fixed in pairs],
         "saved_little": sum(1 - best / fixed < 0.01 for best, fixed in pairs),
         "of_fixed": [

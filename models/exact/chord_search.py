@@ -126,7 +126,7 @@ class ChordSearch(Search):
         while waiting is not None and waiting.least < self.threshold:
             bound, piece = waiting.pop()
             self.require_time()
-            self.raise_bound(bound)
+            self.raise_bound(bound * (1 - SEARCH_TOLERANCE))
             labels, span, length, line, better, share, most = piece
             if not better:
                 line = labels.better(span, length, line)

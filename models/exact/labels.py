@@ -34,9 +34,10 @@ one lies far from the average. Any price is sound."""
 _NEARBY, _FINE = (0.3, 0.03), 14
 """Then both prices in turn are sought in ever smaller surroundings, in so many steps each: set by hand."""
 
-_OVERLAP = 1e-7
-"""Part of the largest deviation by which ends are moved apart, far above what grids take off a variance: a
-plan at an end is looked for on both sides."""
+_OVERLAP = 1e-12
+"""Part of the largest deviation, for every epoch, by which ends are moved apart: a plan at an end is looked
+for on both sides. Grids take at most 4.4e-16 of the largest variance off that of an epoch, so 4.4e-13 of the
+largest deviation off one of 5e-4 of it or more; no end but 0 is smaller (`chord_search`, `_NARROW`)."""
 
 _BITS = 52
 """Of a sum that no plan exceeds: what an epoch adds is a multiple of its last one, so that sums are exact."""
@@ -169,7 +170,7 @@ class LabelSearch:
 
     @functools.cached_property
     def _overlap(self) -> float:
-        return _OVERLAP * float(self.problem.ends[-1])
+        return _OVERLAP * self.problem.epochs * float(self.problem.ends[-1])
 
     @functools.cached_property
     def _needed(self) -> float:
