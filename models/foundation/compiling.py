@@ -212,17 +212,22 @@ class _Meter(event.Listener):
     """Adds up what is spent on compiling; kernels that are compiled for others are within theirs."""
 
     def __init__(self) -> None:
-        self.seconds, self._begun, self._said, self.in_vain = 0.0, list[float](), False, False
+        self.seconds, self._begun, self._said, self.in_vain = 0.0, list[float](), set[str](), False
 
     def on_start(self, event: object) -> None:
-        """A kernel is compiled from now on, which is said once."""
-        if not self._said and (self.in_vain or (sys.stderr is not None and sys.stderr.isatty())):
-            how = "once for this machine"
-            if self.in_vain:
-                how = "in every process, as no folder is writable (NUMBA_CACHE_DIR names one to keep them in)"
-            sys.stderr.write(f"depl: compiling kernels, {how}: about half a minute in all\n")
-            self._said = True
+        """A kernel is compiled from now on, which is said once where somebody may be waiting."""
+        if self.in_vain or (sys.stderr is not None and sys.stderr.isatty()):
+            self.say()
         self._begun.append(time.process_time())
+
+    def say(self) -> None:
+        """Whether compiling will be repeated, on standard error."""
+        how = "once for this machine"
+        if self.in_vain:
+            how = "in every process, as they cannot be kept (NUMBA_CACHE_DIR names a folder to keep them in)"
+        if sys.stderr is not None and how not in self._said:
+            sys.stderr.write(f"depl: compiling kernels, {how}: about half a minute in all\n")
+        self._said.add(how)
 
     def on_end(self, event: object) -> None:
         """It is compiled."""
@@ -264,9 +269,13 @@ class _Kept(FunctionCache):
             return None
 
     def save_overload(self, signature: object, made: object) -> None:
-        """Keep it, if there is room."""
-        with contextlib.suppress(OSError, EOFError, pickle.UnpicklingError):
-            cast(Any, super()).save_overload(signature, made)
+        """Keep it, if there is room; otherwise it is said that there is none."""
+        parent: Any = super()
+        try:
+            parent.save_overload(signature, made)
+        except (OSError, EOFError, pickle.UnpicklingError):
+            _METER.in_vain = True
+            _METER.say()
 
 
 def _stamps(function: Callable[..., Any]) -> Iterator[object]:

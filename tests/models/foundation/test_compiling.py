@@ -76,7 +76,7 @@ def call(
 
     def run() -> Answer:
         monkeypatch.setattr(compiling._METER, "in_vain", False)
-        monkeypatch.setattr(compiling._METER, "_said", False)
+        monkeypatch.setattr(compiling._METER, "_said", set())
         spec = importlib.util.spec_from_file_location("mine", module / "source" / "mine.py")
         assert spec is not None
         assert spec.loader is not None
@@ -102,7 +102,7 @@ def test_where_nothing_at_all_is_writable_they_are_compiled_anew(call, module):
     for _ in range(2):
         out, hits, said = call()
         assert (out, hits) == (42, 0)
-        assert said.startswith("depl: compiling kernels, in every process, as no folder is writable")
+        assert said.startswith("depl: compiling kernels, in every process, as they cannot be kept")
         assert said.count("\n") == 1
 
 
@@ -116,6 +116,7 @@ def test_a_full_disk_costs_no_answer(module):
         timeout=120,
     )
     assert (ended.returncode, ended.stdout) == (0, "42\n")
+    assert ended.stderr.count("depl: compiling kernels, in every process, as they cannot be kept") == 1
 
 
 @pytest.mark.parametrize(
