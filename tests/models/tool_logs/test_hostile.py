@@ -25,7 +25,7 @@ def test_hostile_logs_are_read_or_refused_soon(name: str, tmp_path: Path) -> Non
         assert type(caught.value) is InvalidInputError
     else:
         assert import_logs([str(path)], choices).traces.loss.tolist() == case.answer
-    assert time.process_time() - started < 3  # a second of a machine that does nothing else
+    assert time.process_time() - started < 60  # none takes a second: what is quadratic or worse takes minutes
 
 
 @pytest.mark.parametrize(
