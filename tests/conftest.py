@@ -25,10 +25,11 @@ from hypothesis import settings
 
 from depl.cli import main
 from depl.instances import library
-from depl.models.problem.instance import Cluster, ConstantImprovement, Dataset, Instance, Model, Target
-from depl.models.problem.laws import Deterministic, Normal, registry
-from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
+from depl.models.problem.instance import Instance
+from depl.models.problem.laws import Normal, registry
+from depl.models.problem.plan import Plan
 from depl.models.solving import methods
+from tests.problems import instance, model, plan
 
 # A test passes or fails alike on every machine, however busy; `--hypothesis-profile=explore` draws afresh,
 # and a hundred examples each: where the same ones come again and again, the second half of them adds little.
@@ -55,46 +56,26 @@ def tiny() -> Instance:
 @pytest.fixture(scope="session")
 def tiny_optimum() -> Plan:
     """Two epochs of full on cloud with all data, then pruned on edge with sensors; x = 3 everywhere."""
-    rows = [("full", "cloud"), ("full", "cloud"), ("pruned", "edge")]
-    return Plan(
-        data=(
-            ClusterData(cluster="cloud", datasets=("archive", "sensors")),
-            ClusterData(cluster="edge", datasets=("sensors",)),
-        ),
-        epochs=tuple(PlannedEpoch(model=model, cluster=cluster, resources=3.0) for model, cluster in rows),
-    )
+    data = {"cloud": ("archive", "sensors"), "edge": ("sensors",)}
+    return plan(("full", "cloud", 3.0), ("full", "cloud", 3.0), ("pruned", "edge", 3.0), data=data)
 
 
 @pytest.fixture(scope="session")
 def steady() -> Instance:
     """c = 2 * 4 = 8, so that T(k) = 8 / x + 1 / 2; 10 - 2 K reaches 6 at K = 2, within T_max = 5 at x = 4."""
-    return Instance(
-        name="steady",
-        clusters=(Cluster(name="site", capacity=10, bandwidth=2, unit_cost=3),),
-        datasets=(Dataset(name="data", volume=4),),
-        models=(
-            Model(
-                name="net", size=1, demand=2, improvement=ConstantImprovement(noise=Deterministic(value=2))
-            ),
-        ),
-        target=Target(initial_loss=10, maximum_loss=6, quantile_level=0.9, maximum_epochs=3, maximum_time=5),
-    )
+    return instance(model("net", 2), name="steady")
 
 
 @pytest.fixture(scope="session")
 def bell(steady: Instance) -> Instance:
     """l(K) is normal with mean 10 - 2 K and variance K."""
-    improvement = ConstantImprovement(noise=Normal(mean=2, variance=1))
-    return steady.replace(name="bell", models=(Model(name="net", size=1, demand=2, improvement=improvement),))
+    return steady.replace(name="bell", models=(model("net", Normal(mean=2, variance=1)),))
 
 
 @pytest.fixture(scope="session")
 def steady_plan() -> Plan:
     """The cheapest plan of ``steady``: cost 2 * 3 * 4 = 24."""
-    return Plan(
-        data=(ClusterData(cluster="site", datasets=("data",)),),
-        epochs=(PlannedEpoch(model="net", cluster="site", resources=4.0),) * 2,
-    )
+    return plan(*[("net", "site", 4.0)] * 2)
 
 
 @pytest.fixture
