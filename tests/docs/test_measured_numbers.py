@@ -21,7 +21,6 @@ NAMED_ALONE = {
     ("docs/loop.rst", "ratios"),
     ("docs/questions.rst", "scale"),
     ("docs/traces.rst", "closed-loop"),  # a page
-    *(("docs/refusals.rst", record) for record in ("graph", "promises-held-out", "risk-speed")),  # modules
 }
 """Records that a page names without quoting them, with the reason."""
 WORDS = {"data", "default", "graph", "placement", "ratios", "samples", "scale"}
@@ -41,7 +40,7 @@ def test_the_numbers_of_a_page_are_current(page):
 
 def test_a_record_that_a_page_names_is_quoted_there_or_it_is_said_why_not():
     named, quoting = set(), set()
-    for page in set(PAGES) - {"docs/protocol.rst"}:  # which lists them all
+    for page in set(PAGES) - {"docs/measured.rst"}:  # which lists them all
         text = (ROOT / page).read_text(encoding="utf-8")
         for record in sorted(path.stem for path in RESULTS.glob("*.json")):
             module = rf"studies\.{record.replace('-', '_')}`"
@@ -159,11 +158,11 @@ def test_a_reader_sees_no_marker():
     assert not re.search(r"<!--|:n:|:if:|\.\. begin|\.\. end", "".join(map(text_of, PAGES)))
 
 
-# The page on the protocol, and numbers that follow from numbers beside them ------------------------------
+# The page on all records, and numbers that follow from numbers beside them ------------------------------
 
 
 def test_every_record_is_listed_once_by_a_command_that_exists():
-    listed = re.findall(r"``depl bench run ([\w-]+)(?: --seed (\d+))?``", text_of("docs/protocol.rst"))
+    listed = re.findall(r"``depl bench run ([\w-]+)(?: --seed (\d+))?``", text_of("docs/measured.rst"))
     records = {path.stem for path in RESULTS.glob("*.json")}
     attempts = {path.name.partition(".")[0] for path in RECORDED.glob("*.jsonl.gz")} | {"behaviour"}
     assert sorted(name for name, _ in listed) == sorted(records | attempts)
@@ -173,17 +172,17 @@ def test_every_record_is_listed_once_by_a_command_that_exists():
 
 
 @pytest.mark.parametrize(
-    "command", re.findall(r"``depl (bench [a-z ]+?)(?: [A-Z]+)*``", words_of("docs/protocol.rst"))
+    "command", re.findall(r"``depl (bench [a-z ]+?)(?: [A-Z]+)*``", words_of("docs/measured.rst"))
 )
-def test_a_command_of_the_protocol_exists(command, ask):
+def test_a_command_of_the_page_exists(command, ask):
     code, out, _ = ask(*command.split(), "--help")
     assert code == 0
     assert "Usage" in out
 
 
-def test_the_tolerance_of_the_protocol_is_that_of_the_code():
+def test_the_tolerance_of_the_page_is_that_of_the_code():
     assert CLAIM_TOLERANCE == 1e-9
-    assert "relative 1e-9" in words_of("docs/protocol.rst")
+    assert "relative 1e-9" in words_of("docs/measured.rst")
 
 
 def test_the_small_case_of_the_page_on_scenarios():
