@@ -1,16 +1,28 @@
-"""Everything that is refused in an instance, as one table: where it is, what, and what is said about it.
+"""Everything that is refused in an instance or a plan: a table per document of places, values and words.
 
-``BAD`` lists where in the document ``RICH`` something is written, what, the words of the message, and where
-it is reported (the same place unless given). ``DATA_TABLES`` does the same for tables of the data law.
+``BAD`` is of the document ``RICH``, ``BAD_TABLES`` of it with other datasets, ``BAD_TRACES`` of ``TRACED``,
+and ``BAD_PLANS`` and ``BAD_NAMES`` of the plans ``WHOLE`` and ``NAMING``.
 """
 
+import json
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from tests.cases.documents import ABSENT, RICH, T5, Document
+import pytest
+
+from depl.models.foundation.errors import InvalidInputError
+from tests.cases.documents import ABSENT, RICH, T5, Document, put
+from tests.cases.memory_cases import instance_of
+from tests.problems import refusal
 
 NO_SPREAD = "is below 1e-12; use a normal or deterministic law"
+NO_INTERVAL = "give both lower and upper to truncate the law"
 PAIR = "give exactly shape and scale, or exactly mean and variance; got "
 LOG_PAIR = "give exactly log_mean and log_variance, or exactly mean and variance; got "
+OVERFLOW = "the moments overflow; rescale, or"
+ABOVE_ZERO = "Expected `float` > 0.0"
+NOT_EMPTY = "Expected `array` of length >= 1"
+UNNAMED = "which 'depl instances schema' describes"
 
 
 class Bad(NamedTuple):
@@ -21,101 +33,79 @@ class Bad(NamedTuple):
     message: str
     path: str | None = None
 
+    @property
+    def where(self) -> str:
+        """Where it is reported, without the root."""
+        return self.place if self.path is None else self.path
+
+
+def each(bads: Sequence[Bad]) -> pytest.MarkDecorator:
+    """A test of every row, named after it."""
+    names = [f"{bad.place} = {'absent' if bad.value is ABSENT else bad.value}"[:90] for bad in bads]
+    return pytest.mark.parametrize("bad", bads, ids=names)
+
+
+def refused(
+    make: Callable[[Any], object], document: Document, bad: Bad, root: str = "$."
+) -> InvalidInputError:
+    """The refusal of a document with one bad value, in the words and at the place of the table."""
+    error = refusal(make, put(document, bad.place, bad.value))
+    assert bad.message in error.message
+    assert error.path == (f"{root}{bad.where}".rstrip(".") if root == "$." else f"{root}{bad.where}")
+    return error
+
 
 IMPROVEMENT = "models[1].improvement"
 NOISE = f"{IMPROVEMENT}.noise"
 
+PARTS = """
+    clusters[1] datasets[0] models[2] target transfers[0] switches[1] switches[0].law other_switches
+    models[0].improvement models[1].improvement models[2].improvement models[2].improvement.epochs[3]
+    models[0].improvement.noise models[1].compute[0] data_law provenance[0]
+"""
+UNKNOWN = "contains unknown field `colour`; the fields are listed by"
 UNKNOWN_FIELDS = [
-    Bad(
-        f"{place}.colour".lstrip("."),
-        "red",
-        "contains unknown field `colour`; the fields are listed by",
-        place,
-    )
-    for place in (
-        "",
-        "clusters[1]",
-        "datasets[0]",
-        "models[2]",
-        "models[0].improvement",
-        "models[1].improvement",
-        "models[2].improvement",
-        "models[2].improvement.epochs[3]",
-        "models[0].improvement.noise",
-        "models[1].compute[0]",
-        "target",
-        "transfers[0]",
-        "switches[1]",
-        "switches[0].law",
-        "other_switches",
-        "data_law",
-        "provenance[0]",
-    )
+    Bad("colour", "red", UNKNOWN, ""),
+    *(Bad(f"{place}.colour", "red", UNKNOWN, place) for place in PARTS.split()),
 ]
 
+REQUIRED = """
+    name clusters datasets models target
+    clusters[0].name clusters[0].capacity clusters[0].bandwidth clusters[0].unit_cost
+    datasets[0].name datasets[0].volume
+    models[0].name models[0].size models[0].improvement
+    models[0].improvement.shape models[0].improvement.scale models[0].improvement.noise
+    models[1].improvement.noise models[1].improvement.noise.type
+    models[1].improvement.noise.mean models[1].improvement.noise.variance
+    models[1].compute[0].epochs models[2].improvement.epochs
+    models[2].improvement.epochs[1].noise.value models[2].improvement.epochs[2].noise.values
+    target.initial_loss target.maximum_loss target.quantile_level target.maximum_epochs
+    transfers[0].dataset transfers[0].cluster transfers[0].cost
+    switches[0].from switches[0].to switches[0].law
+    switches[0].law.degrees_of_freedom switches[0].law.location switches[0].law.scale
+    data_law.p provenance[0].path provenance[0].source
+"""
 MISSING_FIELDS = [
     Bad(place, ABSENT, f"missing required field `{field}`; the fields are listed by", parent)
-    for place in (
-        "name",
-        "clusters",
-        "datasets",
-        "models",
-        "target",
-        "clusters[0].name",
-        "clusters[0].capacity",
-        "clusters[0].bandwidth",
-        "clusters[0].unit_cost",
-        "datasets[0].name",
-        "datasets[0].volume",
-        "models[0].name",
-        "models[0].size",
-        "models[0].improvement",
-        "models[0].improvement.shape",
-        "models[0].improvement.scale",
-        "models[0].improvement.noise",
-        "models[1].improvement.noise",
-        "models[1].improvement.noise.type",
-        "models[1].improvement.noise.mean",
-        "models[1].improvement.noise.variance",
-        "models[1].compute[0].epochs",
-        "models[2].improvement.epochs",
-        "models[2].improvement.epochs[1].noise.value",
-        "models[2].improvement.epochs[2].noise.values",
-        "target.initial_loss",
-        "target.maximum_loss",
-        "target.quantile_level",
-        "target.maximum_epochs",
-        "transfers[0].dataset",
-        "transfers[0].cluster",
-        "transfers[0].cost",
-        "switches[0].from",
-        "switches[0].to",
-        "switches[0].law",
-        "switches[0].law.degrees_of_freedom",
-        "switches[0].law.location",
-        "switches[0].law.scale",
-        "data_law.p",
-        "provenance[0].path",
-        "provenance[0].source",
-    )
+    for place in REQUIRED.split()
     for parent, _, field in (place.rpartition("."),)
 ]
 
 SIGNS_AND_RANGES = [
-    Bad("clusters[1].capacity", 0, "Expected `float` > 0.0"),
-    Bad("clusters[1].capacity", -4, "Expected `float` > 0.0"),
-    Bad("clusters[0].bandwidth", 0, "Expected `float` > 0.0"),
+    Bad("clusters[1].capacity", 0, ABOVE_ZERO),
+    Bad("clusters[1].capacity", -4, ABOVE_ZERO),
+    Bad("clusters[0].bandwidth", 0, ABOVE_ZERO),
     Bad("clusters[0].unit_cost", -0.5, "Expected `float` >= 0.0"),
     Bad("clusters[0].nodes", 0, "Expected `int` >= 1"),
     Bad("clusters[0].nodes", 2 * 10**9, "Expected `int` <= 1000000000"),
-    Bad("datasets[1].volume", 0, "Expected `float` > 0.0"),
-    Bad("datasets[0].work", 0, "Expected `float` > 0.0"),
+    Bad("datasets[1].volume", 0, ABOVE_ZERO),
+    Bad("datasets[0].work", 0, ABOVE_ZERO),
     Bad("transfers[0].cost", -1, "Expected `float` >= 0.0"),
     Bad("models[0].size", -1, "Expected `float` >= 0.0"),
-    Bad("models[0].demand", 0, "Expected `float` > 0.0"),
+    Bad("models[0].demand", 0, ABOVE_ZERO),
     Bad("models[0].improvement.offset", -1, "Expected `float` > -1.0"),
     Bad("models[1].compute[1].epochs[1]", -1, "Expected `float` >= 0.0"),
-    Bad("target.quantile_level", 0, "Expected `float` > 0.0"),
+    Bad("target.quantile_level", 0, ABOVE_ZERO),
     Bad("target.quantile_level", 1, "Expected `float` < 1.0"),
     Bad("target.quantile_level", 95, "Expected `float` < 1.0"),
     Bad(
@@ -130,14 +120,14 @@ SIGNS_AND_RANGES = [
     ),
     Bad("target.maximum_epochs", -1, "Expected `int` >= 0"),
     Bad("target.maximum_epochs", 1_000_001, "Expected `int` <= 1000000"),
-    Bad("target.maximum_time", 0, "Expected `float` > 0.0"),
-    Bad("target.round_deadline", -12, "Expected `float` > 0.0"),
-    Bad("clusters", [], "Expected `array` of length >= 1"),
-    Bad("datasets", [], "Expected `array` of length >= 1"),
-    Bad("models", [], "Expected `array` of length >= 1"),
-    Bad("models[1].compute", [], "Expected `array` of length >= 1"),
-    Bad("models[1].compute[0].epochs", [], "Expected `array` of length >= 1"),
-    Bad("models[2].improvement.epochs", [], "Expected `array` of length >= 1"),
+    Bad("target.maximum_time", 0, ABOVE_ZERO),
+    Bad("target.round_deadline", -12, ABOVE_ZERO),
+    Bad("clusters", [], NOT_EMPTY),
+    Bad("datasets", [], NOT_EMPTY),
+    Bad("models", [], NOT_EMPTY),
+    Bad("models[1].compute", [], NOT_EMPTY),
+    Bad("models[1].compute[0].epochs", [], NOT_EMPTY),
+    Bad("models[2].improvement.epochs", [], NOT_EMPTY),
     Bad("provenance[0].path", "clusters", "matching regex"),
 ]
 
@@ -179,9 +169,9 @@ BEYOND_DOUBLE_PRECISION = [
 
 NAMES = [
     Bad("clusters[0].name", "", "Expected `str` of length >= 1"),
-    Bad("datasets[0].name", "archive ", "which 'depl instances schema' describes"),
-    Bad("models[0].name", "full\n", "which 'depl instances schema' describes"),
-    Bad("name", " ", "which 'depl instances schema' describes"),
+    Bad("datasets[0].name", "archive ", UNNAMED),
+    Bad("models[0].name", "full\n", UNNAMED),
+    Bad("name", " ", UNNAMED),
     Bad("clusters[1].name", "cloud", "'cloud' is defined twice; keep one", "clusters[1]"),
     Bad("datasets[1].name", "archive", "'archive' is defined twice; keep one", "datasets[1]"),
     Bad("models[2].name", "full", "'full' is defined twice; keep one", "models[2]"),
@@ -198,104 +188,97 @@ NAMES = [
 
 IMPOSSIBLE_LAWS = [
     Bad(place, {"type": kind, **parameters}, message, f"{place}{inner}")
-    for place, kind, parameters, inner, message in [
-        (NOISE, "inverse_gamma", {"shape": 1, "scale": 1}, ".shape", "Expected `float` > 1.0"),
-        (NOISE, "inverse_gamma", {"shape": 0.5, "scale": 1}, ".shape", "Expected `float` > 1.0"),
-        (NOISE, "inverse_gamma", {"shape": 3, "scale": 0}, ".scale", "Expected `float` > 0.0"),
-        (NOISE, "inverse_gamma", {"mean": 0, "variance": 1}, ".mean", "Expected `float` > 0.0"),
-        (NOISE, "inverse_gamma", {"mean": 1, "variance": 0}, ".variance", "Expected `float` > 0.0"),
-        (NOISE, "inverse_gamma", {"mean": 1, "variance": -1}, ".variance", "Expected `float` > 0.0"),
-        (NOISE, "inverse_gamma", {}, "", PAIR + "none"),
-        (NOISE, "inverse_gamma", {"shape": 3}, "", PAIR + "['shape']"),
-        (NOISE, "inverse_gamma", {"shape": 3, "mean": 1}, "", PAIR + "['shape', 'mean']"),
-        (NOISE, "inverse_gamma", {"shape": 3, "scale": 1, "mean": 0.5, "variance": 0.25}, "", PAIR),
-        (NOISE, "inverse_gamma", {"shape": 1e13, "scale": 1e13}, "", NO_SPREAD),
-        (NOISE, "inverse_gamma", {"mean": 1e10, "variance": 1e-3}, "", NO_SPREAD),
-        (NOISE, "inverse_gamma", {"mean": 1e100, "variance": 1e-100}, "", NO_SPREAD),
-        (NOISE, "normal", {"mean": 1, "variance": 0}, ".variance", "Expected `float` > 0.0"),
-        (NOISE, "normal", {"mean": 1, "variance": -1}, ".variance", "Expected `float` > 0.0"),
-        (NOISE, "lognormal", {"log_mean": 0, "log_variance": 0}, ".log_variance", "Expected `float` > 0.0"),
-        (NOISE, "lognormal", {"mean": -1, "variance": 1}, ".mean", "Expected `float` > 0.0"),
-        (NOISE, "lognormal", {"mean": 1, "variance": 0}, ".variance", "Expected `float` > 0.0"),
-        (NOISE, "lognormal", {}, "", LOG_PAIR + "none"),
-        (NOISE, "lognormal", {"log_mean": 0}, "", LOG_PAIR + "['log_mean']"),
-        (NOISE, "lognormal", {"log_mean": 0, "variance": 1}, "", LOG_PAIR),
-        (NOISE, "lognormal", {"log_mean": 0, "log_variance": 1, "mean": 1, "variance": 1}, "", LOG_PAIR),
-        (NOISE, "lognormal", {"log_mean": 200, "log_variance": 1}, "", "the moments overflow; rescale, or"),
-        (NOISE, "lognormal", {"log_mean": 0, "log_variance": 200}, "", "choose a smaller variance"),
-        (NOISE, "lognormal", {"mean": 1, "variance": 1e90}, "", "the moments overflow; rescale, or"),
-        (NOISE, "lognormal", {"mean": 1e-100, "variance": 1}, "", "the moments overflow; rescale, or"),
-        (NOISE, "lognormal", {"log_mean": 0, "log_variance": 1e-13}, "", NO_SPREAD),
-        (NOISE, "lognormal", {"mean": 1, "variance": 1e-13}, "", NO_SPREAD),
-        (NOISE, "empirical", {"values": []}, ".values", "Expected `array` of length >= 1"),
-        (NOISE, "empirical", {"values": [1], "weights": []}, ".weights", "Expected `array` of length >= 1"),
-        (NOISE, "empirical", {"values": [1], "weights": [0]}, ".weights[0]", "Expected `float` > 0.0"),
-        (NOISE, "empirical", {"values": [1, 2], "weights": [1, -1]}, ".weights[1]", "Expected `float` > 0.0"),
+    for place, kind, rows in [
+        (
+            NOISE,
+            "inverse_gamma",
+            [
+                ({"shape": 1, "scale": 1}, ".shape", "Expected `float` > 1.0"),
+                ({"shape": 0.5, "scale": 1}, ".shape", "Expected `float` > 1.0"),
+                ({"shape": 3, "scale": 0}, ".scale", ABOVE_ZERO),
+                ({"mean": 0, "variance": 1}, ".mean", ABOVE_ZERO),
+                ({"mean": 1, "variance": 0}, ".variance", ABOVE_ZERO),
+                ({"mean": 1, "variance": -1}, ".variance", ABOVE_ZERO),
+                ({}, "", PAIR + "none"),
+                ({"shape": 3}, "", PAIR + "['shape']"),
+                ({"shape": 3, "mean": 1}, "", PAIR + "['shape', 'mean']"),
+                ({"shape": 3, "scale": 1, "mean": 0.5, "variance": 0.25}, "", PAIR),
+                ({"shape": 1e13, "scale": 1e13}, "", NO_SPREAD),
+                ({"mean": 1e10, "variance": 1e-3}, "", NO_SPREAD),
+                ({"mean": 1e100, "variance": 1e-100}, "", NO_SPREAD),
+            ],
+        ),
+        (
+            NOISE,
+            "normal",
+            [
+                ({"mean": 1, "variance": 0}, ".variance", ABOVE_ZERO),
+                ({"mean": 1, "variance": -1}, ".variance", ABOVE_ZERO),
+            ],
+        ),
+        (
+            NOISE,
+            "lognormal",
+            [
+                ({"log_mean": 0, "log_variance": 0}, ".log_variance", ABOVE_ZERO),
+                ({"mean": -1, "variance": 1}, ".mean", ABOVE_ZERO),
+                ({"mean": 1, "variance": 0}, ".variance", ABOVE_ZERO),
+                ({}, "", LOG_PAIR + "none"),
+                ({"log_mean": 0}, "", LOG_PAIR + "['log_mean']"),
+                ({"log_mean": 0, "variance": 1}, "", LOG_PAIR),
+                ({"log_mean": 0, "log_variance": 1, "mean": 1, "variance": 1}, "", LOG_PAIR),
+                ({"log_mean": 200, "log_variance": 1}, "", OVERFLOW),
+                ({"log_mean": 0, "log_variance": 200}, "", "choose a smaller variance"),
+                ({"mean": 1, "variance": 1e90}, "", OVERFLOW),
+                ({"mean": 1e-100, "variance": 1}, "", OVERFLOW),
+                ({"log_mean": 0, "log_variance": 1e-13}, "", NO_SPREAD),
+                ({"mean": 1, "variance": 1e-13}, "", NO_SPREAD),
+            ],
+        ),
         (
             NOISE,
             "empirical",
-            {"values": [1, 2, 3], "weights": [1, 1]},
-            ".weights",
-            "has 2 entries for 3 values; give one weight per value",
-        ),
-        (
-            "other_switches",
-            "student_t",
-            {**T5, "degrees_of_freedom": 0},
-            ".degrees_of_freedom",
-            "`float` > 0.0",
-        ),
-        ("other_switches", "student_t", {**T5, "scale": 0}, ".scale", "Expected `float` > 0.0"),
-        (
-            "other_switches",
-            "student_t",
-            {**T5, "degrees_of_freedom": 1},
-            ".degrees_of_freedom",
-            "an untruncated Student-t needs more than 1 degree of freedom to have a mean; truncate it",
+            [
+                ({"values": []}, ".values", NOT_EMPTY),
+                ({"values": [1], "weights": []}, ".weights", NOT_EMPTY),
+                ({"values": [1], "weights": [0]}, ".weights[0]", ABOVE_ZERO),
+                ({"values": [1, 2], "weights": [1, -1]}, ".weights[1]", ABOVE_ZERO),
+                (
+                    {"values": [1, 2, 3], "weights": [1, 1]},
+                    ".weights",
+                    "has 2 entries for 3 values; give one",
+                ),
+            ],
         ),
         (
             "switches[0].law",
             "student_t",
-            {**T5, "lower": 0},
-            "",
-            "give both lower and upper to truncate the law",
-        ),
-        (
-            "switches[0].law",
-            "student_t",
-            {**T5, "upper": 1},
-            "",
-            "give both lower and upper to truncate the law",
-        ),
-        (
-            "switches[0].law",
-            "student_t",
-            {**T5, "lower": 1, "upper": 1},
-            ".upper",
-            "must lie above lower = 1.0",
-        ),
-        (
-            "switches[0].law",
-            "student_t",
-            {**T5, "lower": 2, "upper": 1},
-            ".upper",
-            "must lie above lower = 2.0",
-        ),
-        (
-            "switches[0].law",
-            "student_t",
-            {**T5, "degrees_of_freedom": 50, "lower": 9, "upper": 10},
-            ".lower",
-            "the interval [lower, upper] has probability zero under this law; move it",
-        ),
-        (
-            "switches[0].law",
-            "student_t",
-            {**T5, "location": 1e10},
-            ".scale",
-            "is lost in the rounding of location = 10000000000.0; use a deterministic law",
+            [
+                ({**T5, "degrees_of_freedom": 0}, ".degrees_of_freedom", ABOVE_ZERO),
+                (
+                    {**T5, "degrees_of_freedom": 1},
+                    ".degrees_of_freedom",
+                    "more than 1 degree of freedom to have",
+                ),
+                ({**T5, "scale": 0}, ".scale", ABOVE_ZERO),
+                ({**T5, "lower": 0}, "", NO_INTERVAL),
+                ({**T5, "upper": 1}, "", NO_INTERVAL),
+                ({**T5, "lower": 1, "upper": 1}, ".upper", "must lie above lower = 1.0"),
+                ({**T5, "lower": 2, "upper": 1}, ".upper", "must lie above lower = 2.0"),
+                (
+                    {**T5, "degrees_of_freedom": 50, "lower": 9, "upper": 10},
+                    ".lower",
+                    "the interval [lower, upper] has probability zero under this law; move it",
+                ),
+                (
+                    {**T5, "location": 1e10},
+                    ".scale",
+                    "is lost in the rounding of location = 10000000000.0; use",
+                ),
+            ],
         ),
     ]
+    for parameters, inner, message in rows
 ]
 
 HEAVY_TAILS_THAT_RAISE_THE_LOSS = [
@@ -311,7 +294,6 @@ HEAVY_TAILS_THAT_RAISE_THE_LOSS = [
         ("models[2].improvement.epochs[1]", "constant"),
     ]
     for name, noise in [
-        ("InverseGamma", {"type": "inverse_gamma", "mean": 1, "variance": 1}),
         ("InverseGamma", {"type": "inverse_gamma", "shape": 9, "scale": 1}),
         ("Lognormal", {"type": "lognormal", "mean": 1, "variance": 1}),
     ]
@@ -346,63 +328,104 @@ DATA_LAWS = [
     Bad("data_law", subsets(("", 1)), "of length >= 1", "data_law.subsets[0].datasets"),
 ]
 
-DATA_TABLES = [  # on the datasets a, b, c, ...
-    ("ab", subsets(("a", 3), ("ab", 2)), ".subsets", "does not list the subset ['b']; add it"),
-    ("ab", subsets(("a", 3), ("b", 3)), ".subsets", "does not list the subset ['a', 'b']; add it"),
-    ("ab", subsets(("a", 3), ("b", 0), ("ab", 2)), ".subsets[1].epochs", "Expected `float` > 0.0"),
-    ("ab", subsets(("a", 3), ("b", 3), ("ab", 2), ("ba", 2)), ".subsets[3]", "['a', 'b'] is defined twice"),
-    (
-        "ab",
-        subsets(("a", 3), ("bb", 3), ("ab", 2)),
-        ".subsets[1].datasets[1]",
-        "'b' is defined twice; keep one",
-    ),
-    (
-        "ab",
-        subsets(("a", 3), ("bx", 3), ("ab", 2)),
-        ".subsets[1].datasets[1]",
-        "'x' is not defined; known are",
-    ),
-    (
-        "ab",
-        subsets(("a", 3), ("b", 2), ("ab", 2.5)),
-        ".subsets",
-        "K^ grows from 2.0 to 2.5 when 'a' joins ['b']; more data may not need more epochs",
-    ),
-    ("abcdefghijklm", subsets(("a", 1)), ".subsets", "does not list the subset ['b']; add it"),
+BAD_TABLES = [  # on the datasets a, b, c, ...
+    (names, Bad("data_law", law, message, f"data_law{inner}"))
+    for names, law, inner, message in [
+        ("ab", subsets(("a", 3), ("ab", 2)), ".subsets", "does not list the subset ['b']; add it"),
+        ("ab", subsets(("a", 3), ("b", 3)), ".subsets", "does not list the subset ['a', 'b']; add it"),
+        ("ab", subsets(("a", 3), ("b", 0), ("ab", 2)), ".subsets[1].epochs", ABOVE_ZERO),
+        (
+            "ab",
+            subsets(("a", 3), ("b", 3), ("ab", 2), ("ba", 2)),
+            ".subsets[3]",
+            "['a', 'b'] is defined twice",
+        ),
+        (
+            "ab",
+            subsets(("a", 3), ("bb", 3), ("ab", 2)),
+            ".subsets[1].datasets[1]",
+            "'b' is defined twice; keep",
+        ),
+        (
+            "ab",
+            subsets(("a", 3), ("bx", 3), ("ab", 2)),
+            ".subsets[1].datasets[1]",
+            "'x' is not defined; known",
+        ),
+        (
+            "ab",
+            subsets(("a", 3), ("b", 2), ("ab", 2.5)),
+            ".subsets",
+            "K^ grows from 2.0 to 2.5 when 'a' joins ['b']; more data may not need more epochs",
+        ),
+        ("abcdefghijklm", subsets(("a", 1)), ".subsets", "does not list the subset ['b']; add it"),
+    ]
 ]
 
+PER_EPOCH = "entries for maximum_epochs = 4; give one entry per epoch"
+ONE_OR_EACH = "give one table without a dataset, or one table per dataset"
+TABLED = RICH["models"][1]["compute"]
 TABLES = [
+    Bad("models[1].compute[1].epochs", [1, 2, 3], f"has 3 {PER_EPOCH}"),
+    Bad("models[2].improvement.epochs", RICH["models"][2]["improvement"]["epochs"][:2], f"has 2 {PER_EPOCH}"),
+    Bad("models[1].compute", TABLED[:1], "has no table for dataset 'sensors'; add one"),
+    Bad("models[1].compute", 2 * [{"epochs": [1, 2, 3, 4]}], ONE_OR_EACH),
+    Bad("models[1].compute", 2 * TABLED, ONE_OR_EACH),
+    Bad("models[1].compute", [{"epochs": [1, 2, 3, 4]}, *TABLED], ONE_OR_EACH),
+]
+
+SITE_RULES = [
+    Bad("datasets[0].clusters", ["cloud", "moon"], "'moon' is not defined", "datasets[0].clusters[1]"),
     Bad(
-        "models[1].compute[1].epochs",
-        [1, 2, 3],
-        "has 3 entries for maximum_epochs = 4; give one entry per epoch",
+        "datasets[0].clusters",
+        ["cloud", "edge", "cloud"],
+        "'cloud' is defined twice",
+        "datasets[0].clusters[2]",
     ),
-    Bad(
-        "models[2].improvement.epochs",
-        RICH["models"][2]["improvement"]["epochs"][:2],
-        "has 2 entries for maximum_epochs = 4; give one entry per epoch",
-    ),
-    Bad(
-        "models[1].compute",
-        RICH["models"][1]["compute"][:1],
-        "has no table for dataset 'sensors'; add one",
-    ),
-    Bad(
-        "models[1].compute",
-        2 * [{"epochs": [1, 2, 3, 4]}],
-        "give one table without a dataset, or one table per dataset",
-    ),
-    Bad(
-        "models[1].compute",
-        2 * RICH["models"][1]["compute"],
-        "give one table without a dataset, or one table per dataset",
-    ),
-    Bad(
-        "models[1].compute",
-        [{"epochs": [1, 2, 3, 4]}, *RICH["models"][1]["compute"]],
-        "give one table without a dataset, or one table per dataset",
-    ),
+    Bad("datasets[0].clusters", [], NOT_EMPTY),
+    Bad("datasets[0].clusters", ["cloud"], "brings 'archive' to 'edge'", "transfers[0]"),
+    Bad("clusters[0].memory", 0, ABOVE_ZERO),
+    Bad("models[0].memory", -1, "Expected `float` >= 0.0"),
+    Bad("target.deployable", ["large"], "'large' is not defined", "target.deployable[0]"),
+    Bad("target.deployable", ["full", "full"], "'full' is defined twice", "target.deployable[1]"),
+    Bad("target.deployable", [], NOT_EMPTY),
+]
+
+FAST = {"count": 3, "capacity": 4, "bandwidth": 8, "unit_cost": 1, "speed": 2}
+SLOW = {"capacity": 6, "bandwidth": 5, "unit_cost": 0.5}
+UNEQUAL_NODES = [
+    Bad("clusters[1]", {"name": "edge", "groups": [FAST, SLOW], **change}, message, f"clusters[1]{inner}")
+    for change, inner, message in [
+        ({"capacity": 7.0}, ".capacity", "is 7.0, but the groups of the cluster give 6.0; leave it out"),
+        ({"bandwidth": 8}, ".bandwidth", "the groups of the cluster give 5.0"),
+        ({"unit_cost": 0}, ".unit_cost", "the groups of the cluster give 0.5"),
+        ({"nodes": 3}, ".nodes", "the groups of the cluster give 4"),
+        ({"groups": []}, ".groups", NOT_EMPTY),
+        ({"groups": 3}, ".groups", "Expected `array"),
+        ({"groups": None}, "", "missing required field `capacity`"),
+        ({"groups": [{**SLOW, "speed": 0}]}, ".groups[0].speed", ABOVE_ZERO),
+        ({"groups": [FAST, {**SLOW, "count": 0}]}, ".groups[1].count", "Expected `int` >= 1"),
+        ({"groups": [{"capacity": 1, "bandwidth": 1}]}, ".groups[0]", "missing required field `unit_cost`"),
+        ({"groups": [{**SLOW, "power": 1}]}, ".groups[0]", "unknown field `power`"),
+        ({"groups": [{**SLOW, "count": 600_000_000}] * 2}, ".groups", "have 1200000000 nodes, more than"),
+        (
+            {"groups": [{**SLOW, "capacity": 1e60, "speed": 1e60}]},
+            ".groups",
+            "give the cluster a capacity of 1e+120, beyond what double precision can calculate with; rescale",
+        ),
+    ]
+]
+
+UNITS = [
+    Bad("units", {"time": name}, message, "units.time")
+    for name, message in [
+        ("", "Expected `str` of length >= 1"),
+        *(
+            (name, "a unit is printable text without outer blanks")
+            for name in (" h", "h ", "h\n", "a\x1b[31m")
+        ),
+        ("u" * 21, "Expected `str` of length <= 20"),
+    ]
 ]
 
 BAD = [
@@ -416,4 +439,141 @@ BAD = [
     *HEAVY_TAILS_THAT_RAISE_THE_LOSS,
     *DATA_LAWS,
     *TABLES,
+    *SITE_RULES,
+    *UNEQUAL_NODES,
+    *UNITS,
+]
+
+FULL, CUT = {"model": "full", "cluster": "edge"}, {"model": "cut", "cluster": "far"}
+AFTER_FULL = {"previous_model": "full", "previous_cluster": "edge"}
+RUNS = [
+    {
+        "stages": [{**FULL, "epochs": 2}, {**CUT, "epochs": 2}],
+        "losses": [2.0, 1.5, 1.25, 1.5 - 0.125 * index, 1.0],
+    }
+    for index in range(2)
+]
+LAW: Document = {
+    "type": "affine",
+    "runs": RUNS,
+    "steps": [
+        {**FULL, "first": True, "age": 1, "intercept": 0.5, "retention": 0.5},
+        {**FULL, "first": True, "age": 2, "ages": [1, 2], "intercept": 0.25, "retention": 0.25},
+        {**CUT, "age": 2, "intercept": 0.25, "retention": 0, "start_slope": 0.5},
+        {**CUT, "age": 2, **AFTER_FULL, "intercept": 0.125, "retention": 0.5},
+    ],
+    "jumps": [{**AFTER_FULL, **CUT, "intercept": 1, "retention": 0.25, "pooled": True}],
+    "residuals": "independent",
+    "unseen_loss": 3.5,
+    "deviations": [-0.125, 0.25],
+}
+TRACED: Document = {**json.loads(instance_of(None).to_json()), "traced_law": LAW}
+
+T = "traced_law"
+STEP, LATER, JUMP, RUN = f"{T}.steps[1]", f"{T}.steps[2]", f"{T}.jumps[0]", f"{T}.runs[1]"
+BAD_TRACES = [
+    Bad(f"{T}.type", "quadratic", "Invalid value 'quadratic'"),
+    Bad(f"{T}.colour", "red", "unknown field `colour`", T),
+    Bad(f"{T}.runs", [], "length >= 1"),
+    Bad(f"{T}.steps", [], "length >= 1"),
+    Bad(f"{T}.residuals", "together", "Invalid enum value 'together'"),
+    Bad(f"{T}.scale", "square", "Invalid enum value 'square'"),
+    Bad(f"{T}.unseen_loss", "much", "got `str`"),
+    Bad(f"{T}.deviations[1]", None, "got `null`"),
+    Bad(f"{T}.deviations[1]", 1e101, "beyond what double precision"),
+    Bad(f"{RUN}.stages", [], "length >= 1"),
+    Bad(f"{RUN}.stages[1].epochs", 0, ">= 1"),
+    Bad(f"{RUN}.stages[1].epochs", 1_000_001, "<= 1000000"),
+    Bad(f"{RUN}.stages[1].epochs", 1.5, "got `float`"),
+    Bad(f"{RUN}.stages[1].model", " cut", "matching regex"),
+    Bad(f"{RUN}.stages[1].cluster", ABSENT, "missing required field `cluster`", f"{RUN}.stages[1]"),
+    Bad(f"{RUN}.stages[0].epochs", 3, "has 5 entries for 5 epochs", f"{RUN}.losses"),
+    Bad(f"{RUN}.losses", [2.0, 1.0], "give l(0) and one loss per epoch"),
+    Bad(f"{RUN}.losses", [], "length >= 1"),
+    Bad(f"{RUN}.first_epoch", 2, "Invalid enum value 2"),
+    Bad(f"{RUN}.losses[3]", 1e-101, "beyond what double precision"),
+    Bad(f"{RUN}.stages[1]", {"model": "full", "cluster": "edge", "epochs": 2}, "join the two"),
+    Bad(f"{STEP}.age", 0, ">= 1"),
+    Bad(f"{STEP}.retention", -0.001, ">= 0"),
+    Bad(f"{STEP}.retention", 1.0, "<= 0.99"),
+    Bad(f"{STEP}.intercept", ABSENT, "missing required field `intercept`", STEP),
+    Bad(f"{STEP}.ages", [2, 1], "least age and then the greatest"),
+    Bad(f"{STEP}.ages", [1, 1], "the pool holds the age of the step"),
+    Bad(f"{STEP}.ages", [0, 2], ">= 1", f"{STEP}.ages[0]"),
+    Bad(f"{STEP}.ages", [1, 2, 3], "length 2"),
+    Bad(f"{STEP}.previous_model", "cut", "or neither"),
+    Bad(f"{STEP}.age", 1, "defined twice", STEP),
+    Bad(f"{LATER}.ages", [1, 2], "no age below 2"),
+    Bad(f"{LATER}.ages", [3, 4], "the pool holds the age of the step"),
+    Bad(f"{LATER}.age", 1, "is a jump; list it there"),
+    Bad(f"{LATER}.age", 3, "at least one epoch of a run in its pool", LATER),
+    Bad(f"{LATER}.cluster", "cloud", "at least one epoch of a run in its pool", LATER),
+    Bad(f"{LATER}.previous_cluster", "edge", "or neither", f"{LATER}.previous_model"),
+    Bad(f"{T}.steps[3].first", True, "nothing comes before a first stage", f"{T}.steps[3].previous_model"),
+    Bad(f"{T}.steps[3].previous_cluster", "far", "at least one epoch of a run", f"{T}.steps[3]"),
+    Bad(f"{JUMP}.model", "full", "at least one epoch of a run in its pool", JUMP),
+    Bad(f"{JUMP}.retention", 1, "<= 0.99"),
+    Bad(f"{T}.jumps", [LAW["jumps"][0], LAW["jumps"][0]], "defined twice", f"{T}.jumps[1]"),
+    Bad(JUMP, {**LAW["jumps"][0], "previous_model": "cut", "previous_cluster": "far"}, "makes no jump"),
+    Bad(f"{JUMP}.previous_model", ABSENT, "missing required field `previous_model`", JUMP),
+    Bad("target.initial_model", "full", "give one dataset, no data law and no initial model"),
+    Bad("data_law", {"type": "power", "p": 0.5}, "give one dataset, no data law"),
+    Bad("datasets", [{"name": "data", "volume": 1}, {"name": "more", "volume": 1}], "give one dataset"),
+]
+
+WHOLE: Document = {
+    "format": "depl-plan",
+    "version": 1,
+    "instance": "0" * 64,
+    "data": [{"cluster": "cloud", "datasets": ["archive"]}],
+    "epochs": [{"model": "full", "cluster": "cloud", "resources": 3}],
+    "claims": {
+        "cost": 12,
+        "training_time": 4.5,
+        "violation": {"lower": 0.25, "upper": 0.25},
+        "quantile": {"lower": None, "upper": 6.25},
+        "cheapest_resources": True,
+        "lower_bound": 11,
+        "method": "guess",
+    },
+}
+BAD_PLANS = [
+    Bad("format", "depl-instance", "a 'depl-plan' one is needed here"),
+    Bad("version", 2, "which reads 1; update one of them"),
+    Bad("version", ABSENT, "missing required field `version`", ""),
+    Bad("colour", "red", "unknown field `colour`", ""),
+    Bad("data[0].datasets", [], "Expected `array` of length >= 1"),
+    Bad("data[0].cluster", "", "Expected `str` of length >= 1"),
+    Bad("data[0].datasets", ABSENT, "missing required field `datasets`", "data[0]"),
+    Bad("epochs[0].resources", -1, "Expected `float` >= 0.0"),
+    Bad("epochs[0].resources", "all", "Expected `float`, got `str`"),
+    Bad("epochs[0].resources", ABSENT, "missing required field `resources`", "epochs[0]"),
+    Bad("epochs[0].model", ABSENT, "missing required field `model`", "epochs[0]"),
+    Bad("epochs[0].share", 1, "unknown field `share`", "epochs[0]"),
+    Bad("claims.cost", "low", "Expected `float | null`, got `str`"),
+    Bad("claims.violation.upper", ABSENT, "missing required field `upper`", "claims.violation"),
+    Bad("claims.profit", 1, "unknown field `profit`", "claims"),
+]
+
+NAMING: Document = {
+    "format": "depl-plan",
+    "version": 1,
+    "data": [{"cluster": "cloud", "datasets": ["archive"]}, {"cluster": "edge", "datasets": ["archive"]}],
+    "epochs": [
+        {"model": "full", "cluster": "cloud", "resources": 1},
+        {"model": "full", "cluster": "edge", "resources": 1},
+    ],
+}
+ON_CLOUD, ON_EDGE = NAMING["data"]
+BAD_NAMES = [
+    Bad("data[0].cluster", "moon", "no cluster 'moon'"),
+    Bad("data[1].cluster", "cloud", "'cloud' is listed twice"),
+    Bad("data[0].datasets", ["tape"], "no dataset 'tape'", "data[0].datasets[0]"),
+    Bad("data[0].datasets", ["archive"] * 2, "'archive' is listed twice", "data[0].datasets[1]"),
+    Bad("epochs[1].model", "huge", "no model 'huge'"),
+    Bad("epochs[1].cluster", "moon", "no cluster 'moon'"),
+    Bad("data", [ON_CLOUD], "cluster 'edge' has no data in $.data", "epochs[1].cluster"),
+    Bad("data", [], "cluster 'cloud' has no data in $.data", "epochs[0].cluster"),
+    Bad("epochs", NAMING["epochs"][:1], "['edge'] get data but never train; remove them", "data"),
+    Bad("epochs", [], "['cloud', 'edge'] get data but never train; remove them", "data"),
 ]

@@ -1,15 +1,22 @@
 """What would take too much memory is refused before it is begun: what, how much, and what to do."""
 
+import itertools
+
 import numpy as np
 import pytest
 
 import depl
+from depl.heuristics.bounds.learning import Learning
 from depl.instances.heterogeneous import heterogeneous_instance
+from depl.models.foundation import memory
+from depl.models.foundation.deadline import OutOfTimeError
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.foundation.memory import MEMORY, memory_ceiling, require_memory
+from depl.models.scenarios import draws
 from depl.models.solving import methods
 from depl.models.solving.methods import Outcome
 from depl.models.solving.result import Termination
+from tests.problems import model
 
 SMALL = 0.001
 """GiB: a megabyte."""
@@ -48,22 +55,16 @@ def test_every_kind_of_method_refuses_what_is_too_large_in_words(method, sizes, 
         depl.solve(instance, method, time_limit=20, memory=SMALL)
 
 
-def test_what_fits_is_solved_under_a_ceiling(tiny):
-    assert depl.solve(tiny, "exact", memory=0.01).termination is Termination.OPTIMAL
-
-
-@pytest.mark.parametrize("memory", [0, -1, float("nan"), "8", True, None])
-def test_a_ceiling_that_is_no_positive_number_is_refused(tiny, memory):
+@pytest.mark.parametrize("ceiling", [0, -1, float("nan"), "8", True, None])
+def test_a_ceiling_that_is_no_positive_number_is_refused(tiny, ceiling):
     with pytest.raises(InvalidInputError, match="positive number of GiB"):
-        depl.solve(tiny, "exact", memory=memory)
+        depl.solve(tiny, "exact", memory=ceiling)
 
 
-def test_where_memory_ends_all_the_same_the_method_is_named(tiny, monkeypatch):
+def test_where_memory_ends_all_the_same_the_method_is_named(tiny, own_methods):
     def greedy(instance: depl.Instance, limits: object) -> Outcome:
         raise MemoryError("Unable to allocate 224. GiB")
 
-    depl.solve(tiny, "exact")  # the registry is filled
-    monkeypatch.setattr(methods, "_REGISTRY", dict(methods._REGISTRY))
     depl.register("takes-all", greedy)
     with pytest.raises(NotCoveredError, match=r"'takes-all' needs more memory than there is .*224\. GiB"):
         depl.solve(tiny, "takes-all")
@@ -74,3 +75,39 @@ def test_the_command_has_the_same_ceiling(ask):
     assert code == 2
     assert "GiB of memory" in error
     assert "--memory" in error
+
+
+# --- pairs of models, of which tables hold so many only -----------------------------------------------
+
+
+@pytest.mark.parametrize("method", [item.name for item in depl.methods() if item.name != "expected-greedy"])
+def test_every_method_refuses_more_pairs_than_it_can_hold(tiny, bell, method, monkeypatch):
+    """All but expected-greedy, which takes one model after the other, have a table of pairs."""
+    monkeypatch.setattr(memory, "MOST_ENTRIES", 0)
+    monkeypatch.setattr(draws, "MOST_NUMBERS", 0)
+    with pytest.raises(NotCoveredError, match=r"pair.* of (at most|models)"):
+        depl.solve(bell if method == "expected-cost" else tiny, method)
+
+
+def test_the_refusal_names_the_numbers(tiny):
+    many = tiny.replace(models=tuple(model(f"net{index}", 1) for index in range(4001)), switches=())
+    with pytest.raises(NotCoveredError, match=r"4001 models make 1\.6e\+07 entries, of at most 1\.6e\+07"):
+        depl.solve(many, "depl")
+    with pytest.raises(NotCoveredError, match=r"100 scenarios of 3 epochs are 4\.8e\+09 numbers"):
+        draws.draw_scenarios(many, 100)
+
+
+@pytest.mark.parametrize("most", [0, 5])
+def test_laws_are_read_only_as_long_as_there_is_time(tiny, most):
+    asked = itertools.count()
+    with pytest.raises(OutOfTimeError):
+        Learning.of(tiny, lambda: next(asked) < most)
+    assert next(asked) == most + 1
+
+
+@pytest.mark.parametrize("method", ["depl", "density-greedy"])
+def test_a_method_whose_time_is_up_while_it_reads_the_laws_says_so(tiny, method, monkeypatch):
+    monkeypatch.setattr(methods.Limits, "expired", lambda _: True)
+    result = depl.solve(tiny, method, time_limit=1)
+    assert (result.termination, result.plan) == (Termination.TIME_LIMIT, None)
+    assert result.reason == "stopped before there was a plan; allow more time"

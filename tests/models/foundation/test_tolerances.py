@@ -3,7 +3,6 @@
 import ast
 import itertools
 import math
-import re
 from fractions import Fraction
 from pathlib import Path
 
@@ -18,34 +17,11 @@ HOMES = (Path("models/foundation/tolerances.py"), Path("models/verifier/toleranc
 SHARED = ("TIME", "ATOM", "PROOF", "PROVED")
 
 
-def constants(text: str) -> list[str]:
-    """Constants of a module that are given as a number, by name."""
-    rows = [node for node in ast.parse(text).body if isinstance(node, ast.Assign)]
-    numbers = [row for row in rows if isinstance(row.value, ast.Constant)]
-    return [name.id for row in numbers for name in row.targets if isinstance(name, ast.Name)]
-
-
-def is_shared(name: str) -> bool:
-    """Whether a constant is named as one of the shared tolerances."""
-    parts = name.strip("_").split("_")
-    return parts[0] in SHARED and parts[1:] in ([], ["TOLERANCE"])
-
-
 def test_the_verifier_promises_what_the_methods_keep() -> None:
     for name in ("TIME_TOLERANCE", "ATOM_TOLERANCE", "EXACT_ATOM_TOLERANCE"):
         assert getattr(tolerances, name) == getattr(promised, name)
     assert float(promised.EXACT_ATOM_TOLERANCE) == promised.ATOM_TOLERANCE
     assert Fraction(1, 10**9) == tolerances.EXACT_ATOM_TOLERANCE
-
-
-def test_no_other_file_has_a_tolerance_of_that_name() -> None:
-    found = []
-    for layer in ("models", "heuristics"):
-        for path in sorted((ROOT / layer).rglob("*.py")):
-            name, text = path.relative_to(ROOT), path.read_text(encoding="utf-8")
-            if name not in HOMES and re.search(f"({'|'.join(SHARED)})(_TOLERANCE)? =", text):
-                found += [f"{name}: {constant}" for constant in constants(text) if is_shared(constant)]
-    assert not found
 
 
 @pytest.mark.parametrize("home", HOMES)
@@ -54,11 +30,6 @@ def test_every_tolerance_has_its_reason(home: Path) -> None:
     for row, following in itertools.pairwise([*body, None]):
         if isinstance(row, ast.Assign):
             assert isinstance(following, ast.Expr), f"{ast.unparse(row)} has none"
-
-
-@pytest.mark.parametrize("line", ["ATOM_TOLERANCE = 1e-9", "_ATOM = 1e-9", "PROOF = 1e-9", "_PROVED = 1e-7"])
-def test_a_second_tolerance_would_be_found(line: str) -> None:
-    assert list(filter(is_shared, constants(line)))
 
 
 def test_a_bound_counts_as_meeting_a_value_within_a_billionth_of_its_size() -> None:

@@ -1,13 +1,7 @@
-"""What an epoch costs at a price of time: against a minimiser, exact fractions, and in its three forms.
+"""What an epoch costs at a price of time: against a minimiser, exact fractions, and in its three forms."""
 
-The closed form is written once (`depl.models.problem.epoch_costs`); that no other file writes it again is
-tested here, too.
-"""
-
-import ast
 import itertools
 import math
-from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 
@@ -199,60 +193,3 @@ class TestDegenerateEpochs:
     def test_what_is_no_price_of_time_is_refused(self, multiplier: float) -> None:
         with pytest.raises(InvalidInputError, match="multiplier"):
             price(SMALL, multiplier, None)
-
-
-ALLOWED = ("models/problem/epoch_costs.py", "models/verifier/")
-"""Where the closed form stands, and what checks it and therefore has one of its own."""
-
-
-def named_in(node: ast.AST) -> set[str]:
-    """All names and attributes of an expression."""
-    parts = (node for node in ast.walk(node) if isinstance(node, ast.Name | ast.Attribute))
-    return {part.id if isinstance(part, ast.Name) else part.attr for part in parts}
-
-
-def calls(node: ast.AST, *names: str) -> Iterator[ast.Call]:
-    """Calls of functions with one of some names, of whatever module."""
-    for part in ast.walk(node):
-        if isinstance(part, ast.Call):
-            called = part.func.attr if isinstance(part.func, ast.Attribute) else getattr(part.func, "id", "")
-            if called in names:
-                yield part
-
-
-def closed_forms(text: str) -> list[str]:
-    """Roots of prices of resources, and what is cut between the least and the most resources."""
-    tree = ast.parse(text)
-    roots = [call for call in calls(tree, "sqrt") if named_in(call) & {"price", "unit_price", "kappa"}]
-    cuts = [
-        call
-        for call in calls(tree, "min", "minimum", "clip")
-        if "least" in named_in(call) and named_in(call) & {"capacity", "full"}
-    ]
-    return [f"line {call.lineno}: {ast.unparse(call)}" for call in [*roots, *cuts]]
-
-
-def test_the_closed_form_stands_in_one_place() -> None:
-    found = []
-    for layer in ("models", "heuristics", "instances", "benchmarks"):
-        for path in sorted((ROOT / layer).rglob("*.py")):
-            name, text = path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8")
-            rooted = "sqrt(" in text and any(word in text for word in ("price", "kappa"))
-            suspect = rooted or ("least" in text and ("capacity" in text or "full" in text))
-            if suspect and not name.startswith(ALLOWED):
-                found += [f"{name}, {item}" for item in closed_forms(text)]
-    assert not found, "call depl.models.problem.epoch_costs instead"
-    assert closed_forms((ROOT / ALLOWED[0]).read_text(encoding="utf-8"))
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "free = np.where(price > 0, math.sqrt(lam) * np.sqrt(work / self.price), math.inf)",
-        "slope = math.sqrt(multiplier / price[n]) if price[n] > 0 else math.inf",
-        "x = np.minimum(np.maximum(free, least), coarse.capacity)",
-        "chosen = np.clip(slope * np.sqrt(curves.work), curves.least, curves.capacity)",
-    ],
-)
-def test_a_second_closed_form_would_be_found(line: str) -> None:
-    assert closed_forms(line)

@@ -1,13 +1,6 @@
-"""What one epoch does to the loss and asks of a cluster, and who may know how laws of learning look inside.
+"""What one epoch does to the loss and asks of a cluster; nobody else reads the laws (`test_one_place`)."""
 
-The rest of the toolkit consumes `LossStep` and `Load` only; ``READERS`` lists the few modules that may look
-at the laws behind them, with the reason, and the last tests hold every other module to that.
-"""
-
-import ast
 import math
-from collections.abc import Iterator
-from pathlib import Path
 
 import msgspec
 import pytest
@@ -15,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.problem import learning
 from depl.models.problem.epochs import FinalLoss, Load, LossStep, Term, compose, compute, load, loss_step
 from depl.models.problem.instance import (
     Cluster,
@@ -228,116 +220,3 @@ def test_a_table_of_computing_replaces_demand_and_work(steady: Instance) -> None
     assert [compute(by_data, k, "net", frozenset("ab")) for k in (1, 2, 3)] == [11, 22, 33]
     assert [compute(by_data, k, "net", frozenset("b")) for k in (1, 2, 3)] == [10, 20, 30]
     assert load(by_data, 2, "net", "site", frozenset("a")) == Load(2.0, 3.0, 10.0, 0.5)
-
-
-# --- laws are consumed only as affine steps ------------------------------------------------------------
-
-ROOT = Path(__file__).resolve().parents[3]
-FIELDS = {  # what an instance says of learning and computing, and the methods that read it
-    "improvement",
-    "switches",
-    "other_switches",
-    "switch_law",
-    "data_law",
-    "learning_factor",
-    "epochs_needed",
-    "demand",
-    "workload",
-}
-KINDS = {name for name in vars(learning) if name.endswith(("Improvement", "DataLaw"))} | {
-    "Switch",
-    "ComputeTable",
-}
-EVERYTHING = FIELDS | KINDS
-DATA_LAWS = {"LogDataLaw", "InverseLogDataLaw", "PowerDataLaw", "TableDataLaw"}
-READERS = {
-    "models/problem/learning.py": EVERYTHING,  # defines the laws
-    "models/problem/instance.py": EVERYTHING,  # defines and validates the instance
-    "models/problem/traced_law.py": {"data_law"},  # a traced law stands in place of it
-    "models/problem/epochs.py": {"improvement", "switch_law", "learning_factor", "demand", "workload"},
-    "models/verifier/reading.py": EVERYTHING,  # reads them a second time, on purpose
-    # stage 1 weighs K^ itself, over all volumes, and not what an epoch of a plan gains
-    "heuristics/data/epochs_needed.py": {"data_law", "epochs_needed"} | DATA_LAWS,
-    # turns fitted curves into improvements
-    "models/estimation/fit.py": {"InverseSqrtImprovement", "ConstantImprovement"},
-    # puts what was fitted into an instance, and a setup becomes one
-    "models/estimation/instance.py": {"Improvement", "InverseSqrtImprovement", "ConstantImprovement"}
-    | {"Switch"},
-    # the Switch of these two is a decision of a run, not a law
-    "models/policy/replanned.py": {"Switch"},
-    "models/policy/rules.py": {"Switch"},
-    "models/estimation/setup.py": {"Improvement", "ConstantImprovement", "ComputeTable"},
-    # `Learning.switches` are loss steps of `depl.models.problem.epochs`, not the laws of an instance
-    "heuristics/bounds/dual.py": {"switches"},
-    "heuristics/bounds/learning.py": {"switches"},
-    "heuristics/depl/models.py": {"switches"},
-    "heuristics/depl/priced_sites.py": {"switches"},
-    "heuristics/bounds/tilted_learning.py": {"switches"},
-}
-
-
-def names_read(source: str) -> Iterator[tuple[int, str]]:
-    """Line and name of every attribute, keyword pattern, imported name or literal field name in a module."""
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Attribute):
-            yield node.lineno, node.attr
-        elif isinstance(node, ast.MatchClass):
-            yield from ((node.lineno, name) for name in node.kwd_attrs)
-        elif isinstance(node, ast.ImportFrom):
-            yield from ((node.lineno, alias.name) for alias in node.names)
-        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") in {"getattr", "attrgetter"}:
-            texts = [item.value for item in node.args if isinstance(item, ast.Constant)]
-            yield from ((node.lineno, str(text)) for text in texts)
-
-
-def consumers() -> list[Path]:
-    return sorted([*ROOT.glob("models/**/*.py"), *ROOT.glob("heuristics/**/*.py")])
-
-
-def strangers(path: str, source: str) -> list[str]:
-    """Names of laws of learning that the module at ``path`` reads without being listed for them."""
-    allowed = READERS.get(path, set())
-    if not any(name in source for name in EVERYTHING - allowed):
-        return []
-    return [f"{path}:{line}: {name}" for line, name in names_read(source) if name in EVERYTHING - allowed]
-
-
-def test_laws_of_learning_are_read_by_the_listed_modules_alone() -> None:
-    assert len(consumers()) > 30
-    found = [
-        entry
-        for path in consumers()
-        for entry in strangers(path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8"))
-    ]
-    assert not found, f"consume LossStep and Load of depl.models.problem.epochs instead: {found}"
-
-
-def test_every_listed_reader_reads_what_it_is_listed_for() -> None:
-    for path, allowed in READERS.items():
-        read = {name for _, name in names_read((ROOT / path).read_text(encoding="utf-8"))}
-        stale = set() if allowed is EVERYTHING else allowed - read
-        assert not stale, f"{path} no longer reads {stale}; take it off the list"
-        assert read & EVERYTHING or path == "models/problem/learning.py", (
-            f"{path} reads none; take it off the list"
-        )
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "model.improvement.at(1)",
-        "instance.model('a').improvement.scale",
-        "h = instance.learning_factor(data)",
-        "law = instance.switch_law('a', 'b')",
-        "[row.law for row in instance.switches]",
-        "instance.data_law.p",
-        "getattr(model, 'improvement')",
-        "from depl.models.problem.instance import Instance, InverseSqrtImprovement",
-        "from depl.models.problem.learning import PowerDataLaw",
-        "match model:\n    case Model(improvement=shape):\n        pass",
-    ],
-)
-def test_the_guard_sees_every_way_of_reading_a_law(line: str) -> None:
-    assert strangers("models/problem/allocation.py", line)
-    assert strangers("heuristics/anything.py", line)
-    assert not strangers("models/problem/instance.py", line)

@@ -1,6 +1,6 @@
-"""An instance knows itself by content, validates every variant, and reads back as itself.
+"""An instance knows itself by content; it and a plan read back as themselves; units change nothing.
 
-What it refuses is tabled in test_problem_refusals.
+What is refused is tabled in ``test_refusals``.
 """
 
 import functools
@@ -17,41 +17,27 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from depl.models.foundation.errors import InvalidInputError
+import depl
+from depl.models.problem import laws
 from depl.models.problem.instance import (
     Cluster,
-    ComputeTable,
-    ConstantImprovement,
     DataLaw,
     Dataset,
-    Improvement,
     Instance,
     InverseLogDataLaw,
-    InverseSqrtImprovement,
     LogDataLaw,
-    Model,
+    NodeGroup,
     PowerDataLaw,
     SubsetEpochs,
-    Switch,
     TableDataLaw,
-    TabledImprovement,
     Target,
-    Transfer,
     json_schema,
 )
-from depl.models.problem.laws import (
-    Deterministic,
-    Empirical,
-    Forbidden,
-    ImprovementLaw,
-    InverseGamma,
-    Lognormal,
-    Normal,
-    StudentT,
-    SwitchLaw,
-    Zero,
-)
+from depl.models.problem.plan import Bounds, Claims, ClusterData, Plan, PlannedEpoch
+from depl.models.problem.units import NO_UNITS, Units
+from tests.cases.bad_instances import FAST, SLOW, WHOLE
 from tests.cases.documents import ABSENT, NUMBERS, RICH, Document, look, put, read
+from tests.problems import datasets, drawn, site, student
 
 # --- identity by content -------------------------------------------------------------------------------
 
@@ -175,32 +161,11 @@ def test_replace_forgets_what_was_derived_from_the_original() -> None:
     assert first.learning_factor(frozenset({"sensors"})) == pytest.approx(math.sqrt(2 / 5))
     assert first.workload(frozenset({"archive", "sensors"})) == 3
     assert first.cluster("edge").capacity == 4
-    second = first.replace(
-        data_law=None, clusters=[Cluster(name="edge", capacity=5, bandwidth=1, unit_cost=1)]
-    )
+    second = first.replace(data_law=None, clusters=[site("edge", capacity=5)])
     doubled = first.replace(datasets=[Dataset(name=item.name, volume=5, work=6) for item in first.datasets])
     assert doubled.workload(frozenset({"archive", "sensors"})) == 12
     assert second.learning_factor(frozenset({"sensors"})) == 1
     assert second.cluster("edge").capacity == 5
-
-
-@pytest.mark.parametrize(
-    ("changes", "path"),
-    [
-        ({"maximum_loss": math.nan}, ".target.maximum_loss"),
-        ({"quantile_level": 1}, ".target.quantile_level"),
-        ({"quantile_level": 1 - 1e-16}, ".target.quantile_level"),
-        ({"maximum_time": None}, ".target"),
-        ({"initial_model": "none"}, ".target.initial_model"),
-        ({"clusters": ()}, ".clusters"),
-        ({"name": ""}, ".name"),
-        ({"other_switches": "zero"}, ".other_switches"),
-    ],
-)
-def test_replace_validates_again(tiny: Instance, changes: dict[str, Any], path: str) -> None:
-    with pytest.raises(InvalidInputError) as caught:
-        tiny.replace(**changes)
-    assert caught.value.path == path
 
 
 # --- what is looked up ---------------------------------------------------------------------------------
@@ -210,9 +175,7 @@ def test_pairs_that_are_not_listed_take_the_default() -> None:
     instance = read(RICH)
     assert instance.transfer_cost("archive", "edge") == 2
     assert instance.transfer_cost("archive", "cloud") == 0
-    assert instance.switch_law("full", "pruned") == StudentT(
-        degrees_of_freedom=5, location=0.3, scale=0.1, lower=0.1, upper=0.6
-    )
+    assert instance.switch_law("full", "pruned") == student(5, 0.3, 0.1, 0.1, 0.6)
     assert instance.switch_law("tabled", "full") == instance.other_switches
     assert instance.may_follow("full", "pruned")
     assert not instance.may_follow("pruned", "full")
@@ -251,8 +214,7 @@ def test_pairs_that_are_not_listed_take_the_default() -> None:
 def test_less_data_leave_the_part_of_an_improvement_that_the_data_law_says(
     steady: Instance, law: DataLaw | None, expected: float
 ) -> None:
-    datasets = (Dataset(name="a", volume=1), Dataset(name="b", volume=3))
-    instance = steady.replace(datasets=datasets, data_law=law)
+    instance = steady.replace(datasets=datasets(a=1, b=3), data_law=law)
     assert instance.learning_factor(frozenset("ab")) == 1
     assert instance.learning_factor(frozenset("a")) == pytest.approx(expected, rel=1e-14)
 
@@ -268,92 +230,98 @@ def test_the_violation_budget_is_exact_in_the_decimals_that_were_written(
 
 # --- reading back --------------------------------------------------------------------------------------
 
-positive = st.floats(1e-6, 1e6)
-nonnegative = st.just(0.0) | positive
-real = st.just(0.0) | positive | positive.map(lambda size: -size)
-light_laws = st.one_of(
-    st.builds(Normal, mean=real, variance=positive),
-    st.builds(Deterministic, value=real),
-    st.builds(Empirical, values=st.lists(real, min_size=1, max_size=4)),
-    st.lists(st.tuples(real, positive), min_size=1, max_size=4).map(
-        lambda rows: Empirical(values=[row[0] for row in rows], weights=[row[1] for row in rows])
-    ),
-)
-heavy_laws = st.one_of(
-    st.builds(InverseGamma, shape=st.floats(1.01, 1e6), scale=positive),
-    st.builds(InverseGamma, mean=st.floats(0.1, 10), variance=positive),
-    st.builds(Lognormal, log_mean=st.integers(-5, 5), log_variance=st.floats(1e-6, 20)),
-    st.builds(Lognormal, mean=st.floats(0.1, 10), variance=positive),
-)
-improvement_laws: st.SearchStrategy[ImprovementLaw] = light_laws | heavy_laws
-switch_laws: st.SearchStrategy[SwitchLaw] = st.one_of(
-    light_laws,
-    st.builds(Zero),
-    st.builds(Forbidden),
-    st.builds(StudentT, degrees_of_freedom=st.floats(1.1, 50), location=st.integers(-9, 9), scale=positive),
-    st.builds(
-        lambda degrees, location, scale, below, above: StudentT(
-            degrees_of_freedom=degrees,
-            location=location,
-            scale=scale,
-            lower=location - below * scale,
-            upper=location + above * scale,
-        ),
-        st.floats(0.1, 50),
-        real,
-        st.floats(0.01, 9),
-        st.floats(0.1, 9),
-        st.floats(0.1, 9),
-    ),
-)
-constants = st.builds(ConstantImprovement, scale=real, noise=light_laws) | st.builds(
-    ConstantImprovement, scale=positive, noise=heavy_laws
-)
-improvements: st.SearchStrategy[Improvement] = st.one_of(
-    constants,
-    st.builds(
-        InverseSqrtImprovement,
-        scale=positive,
-        offset=st.floats(0.1, 9).map(lambda x: x - 1),
-        noise=improvement_laws,
-    ),
-    st.builds(TabledImprovement, epochs=st.lists(constants, min_size=3, max_size=4)),
-)
-data_laws: st.SearchStrategy[DataLaw | None] = st.one_of(
-    st.none(),
-    st.builds(LogDataLaw, a=st.floats(10, 20), b=st.just(0.0) | st.floats(0.1, 0.5), base_volume=nonnegative),
-    st.builds(InverseLogDataLaw, a=positive, base_volume=nonnegative),
-    st.builds(PowerDataLaw, p=st.just(0.0) | st.floats(0.1, 9), a=positive, base_volume=nonnegative),
-    positive.map(lambda epochs: TableDataLaw(subsets=[SubsetEpochs(datasets=["data"], epochs=epochs)])),
-)
-tables = st.none() | st.lists(nonnegative, min_size=3, max_size=5).map(
-    lambda epochs: (ComputeTable(epochs=epochs),)
+
+def test_every_law_and_shape_reads_back_as_itself() -> None:
+    kinds: set[str] = set()
+    for instance in drawn([49, 4], 25, maximum_epochs=(2, 3)):
+        text = instance.to_json()
+        again = Instance.from_json(text)
+        assert again == instance
+        assert hash(again) == hash(instance)
+        assert (again.fingerprint, again.to_json()) == (instance.fingerprint, text)
+        SCHEMA.validate(json.loads(text))
+        kinds |= set(re.findall('"(?:type|shape)": "([a-z_]+)"', text))
+    built_in = {kind.__struct_config__.tag for kind in laws.BUILT_IN} - {"undeclared"}
+    assert kinds >= built_in | {"inverse_sqrt", "constant", "table", "log", "inverse_log", "power"}
+
+
+def test_groups_of_unequal_nodes_are_written_and_read_back(tiny: Instance) -> None:
+    unequal = tiny.replace(clusters=(Cluster(name="cloud", groups=[FAST, SLOW]), tiny.clusters[1]))
+    again = Instance.from_json(unequal.to_json())
+    assert again == unequal
+    assert again.fingerprint == unequal.fingerprint != tiny.fingerprint
+    assert again.clusters[0].groups == (NodeGroup(**FAST), NodeGroup(**SLOW))
+    bare = json.loads(unequal.to_json())
+    bare["clusters"][0] = {"name": "cloud", "groups": [FAST, SLOW]}
+    assert Instance.from_json(json.dumps(bare)) == unequal
+    for document in (bare, json.loads(unequal.to_json())):
+        SCHEMA.validate(document)
+    assert json.loads(tiny.to_json())["clusters"][1] == {
+        "name": "edge", "capacity": 4.0, "bandwidth": 1.0, "unit_cost": 1.0
+    }  # fmt: skip
+
+
+numbers = st.floats(0, 1e308)  # results, so that subnormal numbers and great ones count as they are
+names = st.sampled_from(["a", "b", "with blank", "é"])
+bounds = st.none() | st.builds(Bounds, lower=st.none() | st.floats(-1e300, 0), upper=st.none() | numbers)
+plans = st.builds(
+    Plan,
+    instance=st.none() | st.text("0123456789abcdef", min_size=64, max_size=64),
+    data=st.lists(st.builds(ClusterData, cluster=names, datasets=st.lists(names, min_size=1)), max_size=3),
+    epochs=st.lists(st.builds(PlannedEpoch, model=names, cluster=names, resources=numbers), max_size=5),
+    claims=st.none()
+    | st.builds(Claims, cost=st.none() | numbers, violation=bounds, method=st.none() | names),
 )
 
 
-@settings(max_examples=40)
-@given(improvement=improvements, switch=switch_laws, other=switch_laws, data_law=data_laws, compute=tables)
-def test_every_law_and_shape_reads_back_as_itself(
-    steady: Instance,
-    improvement: Improvement,
-    switch: SwitchLaw,
-    other: SwitchLaw,
-    data_law: DataLaw | None,
-    compute: tuple[ComputeTable, ...] | None,
-) -> None:
-    instance = steady.replace(
-        models=(Model(name="net", size=0, improvement=improvement, compute=compute), *_second_model(steady)),
-        switches=(Switch(previous="net", following="second", law=switch),),
-        other_switches=other,
-        data_law=data_law,
-        transfers=(Transfer(dataset="data", cluster="site", cost=1),),
+@settings(max_examples=20)
+@given(plans)
+def test_every_plan_reads_back_as_itself(plan: Plan) -> None:
+    again = Plan.from_json(plan.to_json())
+    assert again == plan
+    assert hash(again) == hash(plan)
+    assert again.to_json() == plan.to_json()
+
+
+def test_every_field_of_a_plan_reads_back_as_itself() -> None:
+    whole = Plan.from_json(json.dumps(WHOLE))
+    assert whole.claims is not None
+    assert whole.claims.quantile == Bounds(lower=None, upper=6.25)
+    assert json.loads(whole.to_json()) == WHOLE
+    assert json.loads(Plan().to_json()) == {"format": "depl-plan", "version": 1}
+
+
+# --- units: names that change nothing but what is shown ------------------------------------------------
+
+NAMED = Units(cost="EUR", time="h", resource="GPU", data="GB", size="MB", memory="GiB")
+
+
+def test_no_unit_is_a_bare_number() -> None:
+    assert NO_UNITS.amount(20.0593, "cost") == "20.0593"
+    assert NO_UNITS.titled("price", "cost", "resource") == "price"
+    assert (NO_UNITS.one("time"), NO_UNITS.work()) == ("one unit", "")
+
+
+def test_a_unit_stands_behind_its_number_and_in_brackets_behind_a_title() -> None:
+    assert NAMED.amount(20.0593, "cost") == "20.0593 EUR"
+    assert NAMED.after("9 of 10", "time") == "9 of 10 h"
+    assert NAMED.titled("bandwidth b", "size", "time") == "bandwidth b [MB / h]"
+    assert (NAMED.one("resource"), NAMED.work()) == ("1 GPU", "GPU x h")
+    # of a quotient of which one part has a name it says what the other is
+    assert Units(cost="EUR").titled("price", "cost", "resource") == "price [EUR / resource]"
+    assert Units(time="h").work() == "resource x h"
+
+
+def test_units_change_no_number_and_no_fingerprint(tiny: Instance) -> None:
+    named = tiny.replace(units=NAMED)
+    assert named.fingerprint == tiny.fingerprint
+    assert named != tiny
+    assert Instance.from_json(named.to_json()).units == NAMED
+    mine, other = depl.solve(named, "enumerate"), depl.solve(tiny, "enumerate")
+    assert mine.plan is not None
+    assert other.plan is not None
+    assert (mine.plan.epochs, mine.cost, mine.lower_bound) == (
+        other.plan.epochs,
+        other.cost,
+        other.lower_bound,
     )
-    again = Instance.from_json(instance.to_json())
-    assert again == instance
-    assert again.fingerprint == instance.fingerprint
-    assert again.to_json() == instance.to_json()
-    SCHEMA.validate(json.loads(instance.to_json()))
-
-
-def _second_model(instance: Instance) -> tuple[Model, ...]:
-    return (msgspec.structs.replace(instance.models[0], name="second"),)

@@ -1,131 +1,242 @@
-"""Everything that is refused in an instance (``bad_instances``): with its JSON path and its message."""
+"""What is refused in an instance or a plan (``bad_instances``): with its JSON path and its message."""
 
+import itertools
 import json
 import math
 import re
 from typing import Any
 
 import jsonschema
+import msgspec
 import pytest
 
 from depl.instances import library
-from depl.models.foundation.errors import InvalidInputError
-from depl.models.problem.instance import Cluster, Instance, json_schema
-from tests.cases.bad_instances import BAD, DATA_TABLES, Bad, letters
+from depl.models.problem.instance import Instance, json_schema
+from depl.models.problem.plan import Bounds, Claims, Plan, PlannedEpoch
+from tests.cases.bad_instances import (
+    BAD,
+    BAD_NAMES,
+    BAD_PLANS,
+    BAD_TABLES,
+    BAD_TRACES,
+    CUT,
+    FULL,
+    LAW,
+    NAMING,
+    RUNS,
+    TRACED,
+    WHOLE,
+    Bad,
+    T,
+    each,
+    refused,
+)
 from tests.cases.documents import ABSENT, NUMBERS, RICH, Document, build, put, read
-
-NAMED = [(bad, f"{bad.place} = {'absent' if bad.value is ABSENT else bad.value}"[:90]) for bad in BAD]
-
-
-def refused(make: Any, document: Document) -> InvalidInputError:
-    with pytest.raises(InvalidInputError) as caught:
-        make(document)
-    return caught.value
+from tests.problems import refusal, site
 
 
-@pytest.mark.parametrize("bad", [bad for bad, _ in NAMED], ids=[name for _, name in NAMED])
+def read_plan(document: Document) -> Plan:
+    return Plan.from_json(json.dumps(document))
+
+
+# --- instances -----------------------------------------------------------------------------------------
+
+
+@each(BAD)
 def test_bad_input_is_refused_with_its_json_path_and_what_to_do(bad: Bad) -> None:
-    path = f"$.{bad.place if bad.path is None else bad.path}".rstrip(".")
-    error = refused(read, put(RICH, bad.place, bad.value))
-    assert bad.message in error.message
-    assert error.path == path
-    assert str(error) == f"{path}: {error.message}"
+    error = refused(read, RICH, bad)
+    assert str(error) == f"{error.path}: {error.message}"
     assert error.exit_code == 2
 
 
-@pytest.mark.parametrize("bad", [bad for bad, _ in NAMED], ids=[name for _, name in NAMED])
+@each(BAD)
 def test_bad_input_is_refused_in_python_as_it_is_in_json(bad: Bad) -> None:
-    document = put(RICH, bad.place, bad.value)
     if "." not in bad.place and "[" not in bad.place and bad.message.startswith(("contains", "missing")):
         with pytest.raises(TypeError, match=rf"(?i)(unexpected|missing required).*{bad.place}"):
-            build(document)  # arguments of the constructor itself are Python's own business
+            build(
+                put(RICH, bad.place, bad.value)
+            )  # arguments of the constructor itself are Python's business
         return
-    error = refused(build, document)
-    assert bad.message in error.message
-    assert error.path == f".{bad.place if bad.path is None else bad.path}"
+    refused(build, RICH, bad, root=".")
 
 
-@pytest.mark.parametrize(("names", "law", "path", "message"), DATA_TABLES)
-def test_a_table_of_the_data_law_must_be_complete_and_may_not_grow(
-    names: str, law: Document, path: str, message: str
-) -> None:
-    error = refused(read, letters(put(RICH, "data_law", law), names))
-    assert error.path == f"$.data_law{path}"
-    assert message in error.message
+@pytest.mark.parametrize(("names", "bad"), BAD_TABLES)
+def test_a_table_of_the_data_law_must_be_complete_and_may_not_grow(names: str, bad: Bad) -> None:
+    lettered = put(RICH, "datasets", [{"name": name, "volume": 1} for name in names])
+    refused(read, put(put(lettered, "transfers", []), "models[1].compute", ABSENT), bad)
 
 
 def test_a_data_law_must_be_finite_for_the_smallest_dataset() -> None:
     steep = put(RICH, "data_law", {"type": "power", "p": 200})
-    error = refused(read, put(steep, "datasets[1].volume", 1e-3))
-    assert str(error) == (
-        "$.data_law: K^ is not finite when only 'sensors' is used; lower a or p, or raise the volume"
-    )
+    message = "K^ is not finite when only 'sensors' is used; lower a or p, or raise the volume"
+    refused(read, steep, Bad("datasets[1].volume", 1e-3, message, "data_law"))
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
 @pytest.mark.parametrize("path", NUMBERS)
 def test_no_number_may_be_nan_or_infinite(path: str, value: float) -> None:
-    error = refused(build, put(RICH, path, value))
+    error = refusal(build, put(RICH, path, value))
     assert error.path == f".{path}"
     expected = "Expected `(int|float)|must be a finite number, not .*; leave the field out for 'none'"
     assert re.match(expected, error.message)
-    error = refused(read, put(RICH, path, value))  # JSON has no way to write such a number
+    error = refusal(read, put(RICH, path, value))  # JSON has no way to write such a number
     assert "not a JSON document: JSON is malformed" in error.message
 
 
-@pytest.mark.parametrize("digits", ["1e400", "-1e400", "1" + 400 * "0"])
-def test_a_number_that_does_not_fit_into_a_double_is_refused_when_read(digits: str) -> None:
-    text = json.dumps(RICH).replace('"capacity": 10', f'"capacity": {digits}')
-    with pytest.raises(InvalidInputError, match="Number out of range") as caught:
-        Instance.from_json(text)
-    assert caught.value.path == "$.clusters[0].capacity"
+HEAD = '{"format": "depl-instance", "version": '
 
 
 @pytest.mark.parametrize(
     ("text", "path", "message"),
     [
-        ("", "$", "not a JSON document"),
-        ("name: rich", "$", "not a JSON document"),
-        ("null", "$", "Expected `object`, got `null`"),
-        ("{}", "$", "missing required field `format`"),
-        ('{"format": "depl-plan", "version": 1}', "$.format", "a 'depl-instance' one is needed here"),
-        ('{"format": "depl-instance"}', "$", "missing required field `version`"),
-        ('{"format": "depl-instance", "version": 2}', "$.version", "which reads 1; update one of them"),
-        ('{"format": "depl-instance", "version": "1"}', "$.version", "Expected `int`, got `str`"),
-        (
-            '{"format": "depl-instance", "version": 1, "x": ' + 10**5 * "[",
-            "$",
-            "nested too deeply to be read",
+        *(
+            (
+                json.dumps(RICH).replace('"capacity": 10', f'"capacity": {digits}'),
+                ".clusters[0].capacity",
+                words,
+            )
+            for digits, words in itertools.product(["1e400", "-1e400", "1" + 400 * "0"], ["out of range"])
         ),
-        ('{"format": "depl-instance", "version": 1, "x": ' + 10**5 * '{"x":', "$", "nested too deeply"),
+        ("", "", "not a JSON document"),
+        ("name: rich", "", "not a JSON document"),
+        ("null", "", "Expected `object`, got `null`"),
+        ("{}", "", "missing required field `format`"),
+        ('{"format": "depl-plan", "version": 1}', ".format", "a 'depl-instance' one is needed here"),
+        ('{"format": "depl-instance"}', "", "missing required field `version`"),
+        (HEAD + "2}", ".version", "which reads 1; update one of them"),
+        (HEAD + '"1"}', ".version", "Expected `int`, got `str`"),
+        (HEAD + '1, "x": ' + 10**5 * "[", "", "nested too deeply to be read"),
+        (HEAD + '1, "x": ' + 10**5 * '{"x":', "", "nested too deeply"),
     ],
 )
 def test_a_file_that_is_no_instance_is_refused(text: str, path: str, message: str) -> None:
-    with pytest.raises(InvalidInputError) as caught:
-        Instance.from_json(text)
-    assert caught.value.path == path
-    assert message in caught.value.message
+    error = refusal(Instance.from_json, text)
+    assert error.path == f"${path}"
+    assert message in error.message
 
 
 def test_priced_computing_needs_some_limit_of_time(steady: Instance) -> None:
-    with pytest.raises(InvalidInputError, match="give maximum_time or round_deadline") as caught:
-        steady.replace(maximum_time=None)
-    assert caught.value.path == ".target"
-    free = [Cluster(name="site", capacity=10, bandwidth=2, unit_cost=0)]
-    assert steady.replace(maximum_time=None, clusters=free).target.maximum_time is None
-    idle = [
-        {
-            "name": "net",
-            "size": 1,
-            "improvement": steady.models[0].improvement,
-            "compute": [{"epochs": [0] * 3}],
-        }
+    error = refusal(steady.replace, maximum_time=None)
+    assert (error.path, "give maximum_time or round_deadline" in error.message) == (".target", True)
+    idle = {"name": "net", "size": 1, "improvement": steady.models[0].improvement}
+    for free in (
+        {"clusters": [site(unit_cost=0)]},
+        {"models": [{**idle, "compute": [{"epochs": [0] * 3}]}]},
+        {"round_deadline": 2},
+    ):
+        assert steady.replace(maximum_time=None, **free).target.maximum_time is None
+    busy = [{**idle, "compute": [{"epochs": [0, 0, 1]}]}]
+    refusal(steady.replace, maximum_time=None, models=busy)
+
+
+@pytest.mark.parametrize(
+    ("changes", "path"),
+    [
+        ({"maximum_loss": math.nan}, ".target.maximum_loss"),
+        ({"quantile_level": 1}, ".target.quantile_level"),
+        ({"quantile_level": 1 - 1e-16}, ".target.quantile_level"),
+        ({"maximum_time": None}, ".target"),
+        ({"initial_model": "none"}, ".target.initial_model"),
+        ({"clusters": ()}, ".clusters"),
+        ({"name": ""}, ".name"),
+        ({"other_switches": "zero"}, ".other_switches"),
+    ],
+)
+def test_replace_validates_again(tiny: Instance, changes: dict[str, Any], path: str) -> None:
+    assert refusal(tiny.replace, **changes).path == path
+
+
+# --- traced laws ---------------------------------------------------------------------------------------
+
+
+@each(BAD_TRACES)
+def test_a_bad_traced_law_is_refused_with_its_place(bad: Bad) -> None:
+    refused(read, TRACED, bad)
+    refused(build, TRACED, bad, root=".")
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [("runs[1].losses[3]", 0.0), ("runs[0].losses[0]", -1.0), ("unseen_loss", 0.0), ("unseen_loss", -2.0)],
+)
+def test_only_positive_losses_have_logarithms(place: str, value: float) -> None:
+    assert read(put(TRACED, f"{T}.scale", "log")).traced_law.deviations[0] < 0  # type: ignore[union-attr]
+    document = put(TRACED, f"{T}.{place}", value)
+    assert read(document).traced_law is not None
+    message = "only positive losses have logarithms; use the scale of the loss"
+    refused(read, document, Bad(f"{T}.scale", "log", message, f"{T}.{place}"))
+
+
+@each(
+    [
+        Bad(f"{T}.residuals", "independent", "keep residuals per_run, and give unseen_loss", f"{T}.diverged"),
+        Bad(f"{T}.unseen_loss", None, "keep residuals per_run, and give unseen_loss", f"{T}.diverged"),
+        Bad(f"{T}.diverged", 1001, "<= 1000"),
+        Bad(f"{T}.diverged", -1, ">= 0"),
     ]
-    assert steady.replace(maximum_time=None, models=idle).target.maximum_time is None
-    busy = [{**idle[0], "compute": [{"epochs": [0, 0, 1]}]}]
-    with pytest.raises(InvalidInputError, match="give maximum_time or round_deadline"):
-        steady.replace(maximum_time=None, models=busy)
-    assert steady.replace(maximum_time=None, round_deadline=2).target.round_deadline == 2
+)
+def test_runs_that_diverged_count_beside_whole_runs(bad: Bad) -> None:
+    document = put(put(TRACED, f"{T}.residuals", "per_run"), f"{T}.diverged", 2)
+    assert read(document).traced_law.counting.beside == 3  # type: ignore[union-attr]
+    refused(read, document, bad)
+
+
+@pytest.mark.parametrize(("field", "name"), [("model", "third"), ("cluster", "cloud")])
+@pytest.mark.parametrize("prefix", ["", "previous_"])
+@pytest.mark.parametrize("kind", ["steps", "jumps"])
+def test_rows_name_models_and_clusters_of_the_instance(kind: str, prefix: str, field: str, name: str) -> None:
+    """The runs have what the row says, the instance does not."""
+    known = (FULL if prefix else CUT)[field]
+    changed = json.loads(json.dumps(LAW).replace(f'"{field}": "{known}"', f'"{field}": "{name}"'))
+    for item in changed["steps"] + changed["jumps"]:
+        if item.get(f"previous_{field}") == known:
+            item[f"previous_{field}"] = name
+    if prefix:  # only what the row says came before is unknown to the instance
+        kept = [item for item in changed["steps"] if not item.get("first")]
+        changed["steps"] = [item for item in kept if kind == "steps" or "previous_model" not in item]
+    error = refusal(read, put(TRACED, T, changed))
+    assert f"{name!r} is not defined" in error.message
+    if prefix:
+        assert error.path == f"$.{T}.{kind}[{int(kind == 'steps')}].previous_{field}"
+    else:
+        assert re.fullmatch(rf"\$\.{T}\.steps\[\d\]\.{field}", error.path)
+
+
+def test_runs_may_know_more_than_the_instance_offers() -> None:
+    more = {"stages": [{"model": "third", "cluster": "cloud", "epochs": 1}], "losses": [1.0, 0.5]}
+    assert read(put(TRACED, f"{T}.runs", [*RUNS, more])).traced_law is not None
+
+
+# --- plans ---------------------------------------------------------------------------------------------
+
+
+@each(BAD_PLANS)
+def test_a_plan_that_cannot_be_read_is_refused(bad: Bad) -> None:
+    refused(read_plan, WHOLE, bad)
+
+
+@each(BAD_NAMES)
+def test_a_plan_that_does_not_speak_of_the_instance_is_refused(tiny: Instance, bad: Bad) -> None:
+    error = refused(lambda document: read_plan(document).check_names(tiny), NAMING, bad)
+    assert error.message == f"{bad.message}; correct the plan"
+
+
+def test_a_plan_for_another_instance_is_refused_by_its_fingerprint(
+    tiny: Instance, tiny_optimum: Plan
+) -> None:
+    other = tiny.replace(maximum_loss=7)
+    error = refusal(msgspec.structs.replace(tiny_optimum, instance=other.fingerprint).check_names, tiny)
+    assert error.path == "$.instance"
+    assert other.fingerprint[:12] in error.message
+    assert tiny.fingerprint[:12] in error.message
+    assert "use that instance, or remove the field" in error.message
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+def test_a_plan_holds_finite_numbers_alone(value: float) -> None:
+    assert refusal(PlannedEpoch, model="full", cluster="cloud", resources=value).path == ".resources"
+    assert refusal(Claims, cost=value).path == ".cost"
+    assert refusal(Bounds, lower=0, upper=value).path == ".upper"
 
 
 # --- the published schema ------------------------------------------------------------------------------
@@ -135,6 +246,7 @@ def test_priced_computing_needs_some_limit_of_time(steady: Instance) -> None:
 def schema() -> jsonschema.protocols.Validator:
     published = json.loads(json.dumps(json_schema()))
     jsonschema.Draft202012Validator.check_schema(published)
+    assert published["$schema"] == "https://json-schema.org/draft/2020-12/schema"
     return jsonschema.Draft202012Validator(published)
 
 
@@ -149,23 +261,29 @@ def test_the_schema_accepts_every_shipped_instance(
             if "traced_law" in content:
                 content["traced_law"]["runs"] = content["traced_law"]["runs"][:runs]
             schema.validate(content)
-    schema.validate(RICH)
+    for document in (RICH, TRACED, put(TRACED, T, None)):
+        schema.validate(document)
+        schema.validate(json.loads(read(document).to_json()))
 
 
-OURS = "defined twice|not defined|give |has |does not|lost in|lie above|probability zero|overflow|below 1e-12"
-OURS += "|smaller variance|beyond what|may not|needs more|K\\^|leaves a|losses of at most"
+OURS = re.compile(
+    "defined twice|not defined|give |has |does not|lost in|lie above|probability zero|overflow|below 1e-12|"
+    "smaller variance|beyond what|may not|K\\^|leaves a|losses of at most|brings |printable|join the two|"
+    "degree of freedom|groups of the cluster|have 1200000000|least age|the pool|or neither|no age below|"
+    "is a jump|makes no jump|at least one epoch|nothing comes before"
+)
 
 
-@pytest.mark.parametrize("bad", [bad for bad, _ in NAMED], ids=[name for _, name in NAMED])
+@each([*BAD, *BAD_TRACES])
 def test_the_schema_refuses_what_a_schema_can(schema: jsonschema.protocols.Validator, bad: Bad) -> None:
     """Types, bounds, patterns, unknown and missing fields; what spans several fields is ours to refuse."""
-    spans_fields = re.search(OURS, bad.message) is not None
-    assert schema.is_valid(put(RICH, bad.place, bad.value)) == spans_fields
+    document = put(TRACED if bad in BAD_TRACES else RICH, bad.place, bad.value)
+    no_groups = bad.value == {"name": "edge", "groups": None}
+    assert schema.is_valid(document) == (OURS.search(bad.message) is not None or no_groups)
 
 
 @pytest.mark.parametrize("field", ["format", "version"])
 def test_the_schema_wants_what_the_reader_wants(schema: jsonschema.protocols.Validator, field: str) -> None:
-    assert not schema.is_valid(put(RICH, field, ABSENT))
-    assert not schema.is_valid(put(RICH, field, "other"))
-    refused(read, put(RICH, field, ABSENT))
-    assert json_schema()["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+    for value in (ABSENT, "other"):
+        assert not schema.is_valid(put(RICH, field, value))
+        refusal(read, put(RICH, field, value))
