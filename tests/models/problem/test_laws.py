@@ -1,19 +1,16 @@
 """Laws against closed forms, scipy, numerical integration in 40 digits, and their own samples."""
 
-import functools
 import itertools
 import math
 from collections.abc import Callable
-from typing import Any
 
 import mpmath
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
+from mpmath.calculus.quadrature import GaussLegendre
 
-from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.laws import (
     Deterministic,
     Empirical,
@@ -24,39 +21,20 @@ from depl.models.problem.laws import (
     Normal,
     StudentT,
 )
-
-
-def truncated(degrees: float, location: float, scale: float, lower: float, upper: float) -> StudentT:
-    return StudentT(degrees_of_freedom=degrees, location=location, scale=scale, lower=lower, upper=upper)
-
+from tests.problems import GAINS, SWITCHES, refusal, student
 
 WEIGHTED = Empirical(values=(3, -1, 3, 0.5), weights=(1, 4, 2, 1))
-
-CONTINUOUS: list[tuple[Law, Any]] = [  # with scipy's word for it
-    (InverseGamma(shape=3, scale=4), stats.invgamma(3, scale=4)),
-    (InverseGamma(shape=139.2, scale=135.4), stats.invgamma(139.2, scale=135.4)),
-    (InverseGamma(shape=1.5, scale=1), stats.invgamma(1.5, scale=1)),
-    (InverseGamma(mean=2, variance=4), stats.invgamma(3, scale=4)),
-    (Normal(mean=-2, variance=9), stats.norm(-2, 3)),
-    (Lognormal(log_mean=0.5, log_variance=0.25), stats.lognorm(0.5, scale=math.exp(0.5))),
-    (Lognormal(mean=1, variance=math.e - 1), stats.lognorm(1, scale=math.exp(-0.5))),
-    (StudentT(degrees_of_freedom=5, location=0.3, scale=0.1), stats.t(5, 0.3, 0.1)),
-    (StudentT(degrees_of_freedom=1.5, location=-1, scale=2), stats.t(1.5, -1, 2)),
-]
-DISCRETE: list[Law] = [Deterministic(value=-2.5), Empirical(values=(1, 2, 4)), WEIGHTED]
 TRUNCATED = [
-    truncated(5, 0.3, 0.09, 0, 0.6),
-    truncated(0.3, 0, 1, -8, 8),
-    truncated(1, 0, 1, 5, 9),
-    truncated(2, 4, 0.5, -3, 1),
-    truncated(30, 0, 1, 4, 40),
-    truncated(1000, 0, 1, -40, 40),
-    truncated(1e6, 100, 1, 0, 101),
-    truncated(1e6, 0, 1, 6.5, 40),
-    truncated(1e6, 0, 1, -40, -6.5),
-    truncated(3, 0, 1e-3, -1, 1),
+    student(5, 0.3, 0.09, 0, 0.6),
+    student(0.3, 0, 1, -8, 8),
+    student(1, 0, 1, 5, 9),
+    student(2, 4, 0.5, -3, 1),
+    student(1000, 0, 1, -40, 40),
+    student(1e6, 100, 1, 0, 101),
+    student(1e6, 0, 1, 6.5, 40),
+    student(3, 0, 1e-3, -1, 1),
 ]
-EVERY: list[Law] = [law for law, _ in CONTINUOUS] + DISCRETE + list(TRUNCATED)
+EVERY: list[Law] = [*GAINS.values(), *SWITCHES.values(), WEIGHTED, *TRUNCATED, student(1.5, -1, 2)]
 
 
 # --- moments -------------------------------------------------------------------------------------------
@@ -74,57 +52,57 @@ EVERY: list[Law] = [law for law, _ in CONTINUOUS] + DISCRETE + list(TRUNCATED)
     (Deterministic(value=-2.5), -2.5, 0),
     (Empirical(values=(1, 2, 4, 5)), 3, 2.5),
     (WEIGHTED, 5.5 / 8, 31.25 / 8 - (5.5 / 8) ** 2),
-    (StudentT(degrees_of_freedom=5, location=0.3, scale=0.1), 0.3, 0.01 * 5 / 3),
-    (StudentT(degrees_of_freedom=2, location=1, scale=1), 1, math.inf),
-    (truncated(1, 0, 1, -1, 1), 0, 4 / math.pi - 1),  # Cauchy: E X^2 = (2 - pi/2) / (pi/2)
-    (truncated(1, 0, 1, 0, 1), 2 * math.log(2) / math.pi, 4 / math.pi - 1 - (2 * math.log(2) / math.pi) ** 2),
+    (student(5, 0.3, 0.1), 0.3, 0.01 * 5 / 3),
+    (student(2, 1, 1), 1, math.inf),
+    (student(1, 0, 1, -1, 1), 0, 4 / math.pi - 1),  # Cauchy: E X^2 = (2 - pi/2) / (pi/2)
+    (student(1, 0, 1, 0, 1), 2 * math.log(2) / math.pi, 4 / math.pi - 1 - (2 * math.log(2) / math.pi) ** 2),
 ])  # fmt: skip
 def test_moments_are_those_of_the_closed_form(law: Law, mean: float, variance: float) -> None:
     assert law.moments() == pytest.approx(Moments(mean, variance), rel=1e-13, abs=1e-15)
 
 
-@functools.cache
-def integral(law: StudentT, low: float, high: float, power: int = 0) -> mpmath.mpf:
-    """Integral of x^power times the density up to a constant, over [low, high], in 28 digits."""
+def integrals(law: StudentT, low: float, high: float) -> list[mpmath.mpf]:
+    """Of x^0, ..., x^6 times the density up to a constant, over [low, high], in 28 digits."""
     with mpmath.workdps(28):
         degrees, location, scale = map(mpmath.mpf, (law.degrees_of_freedom, law.location, law.scale))
         marks = {location + side * scale * mpmath.mpf(2) ** k for k in range(-2, 12) for side in (-1, 0, 1)}
         edges = [mpmath.mpf(low), *sorted(mark for mark in marks if low < mark < high), mpmath.mpf(high)]
-
-        def integrand(x: mpmath.mpf) -> mpmath.mpf:
-            return x**power * (1 + ((x - location) / scale) ** 2 / degrees) ** (-(degrees + 1) / 2)
-
-        return mpmath.quad(integrand, edges)
-
-
-def reference_moment(law: StudentT, power: int) -> mpmath.mpf:
-    """E X^power of a truncated Student-t."""
-    return integral(law, *law.support(), power) / integral(law, *law.support())
+        nodes = GaussLegendre(mpmath.mp).calc_nodes(4, mpmath.mp.prec)
+        sums = [mpmath.mpf(0)] * 7
+        for left, right in itertools.pairwise(edges):
+            for node, weight in nodes:
+                x = (left + right + (right - left) * node) / 2
+                density = (1 + ((x - location) / scale) ** 2 / degrees) ** (-(degrees + 1) / 2)
+                mass = density * weight * (right - left) / 2
+                sums = [total + mass * x**power for power, total in enumerate(sums)]
+        return sums
 
 
 @pytest.mark.parametrize("law", TRUNCATED)
-def test_moments_of_a_truncated_student_t_are_those_of_numerical_integration(law: StudentT) -> None:
-    first, second = reference_moment(law, 1), reference_moment(law, 2)
-    size = max(map(abs, law.support()))
+def test_moments_quadrature_and_tails_of_a_truncated_student_t_are_integrals_in_28_digits(
+    law: StudentT,
+) -> None:
+    low, high = law.support()
+    size, (whole, *moments) = max(abs(low), abs(high)), integrals(law, low, high)
+    expected = [mpmath.mpf(1), *(moment / whole for moment in moments)]
     mean, variance = law.moments()
-    assert abs(mean - first) <= 1e-14 * size
-    assert abs(variance - (second - first**2)) <= 1e-14 * size**2
-
-
-@pytest.mark.parametrize("law", TRUNCATED)
-def test_quadrature_integrates_polynomials_times_the_density(law: StudentT) -> None:
+    assert abs(mean - expected[1]) <= 1e-14 * size
+    assert abs(variance - (expected[2] - expected[1] ** 2)) <= 1e-14 * size**2
     points, weights = law.quadrature()
-    size = max(map(abs, law.support()))
     assert weights.min() >= 0
-    assert (np.diff([law.support()[0], *points, law.support()[1]]) > 0).all()
-    for power in range(7):
-        exact = reference_moment(law, power) / mpmath.mpf(size) ** power
+    assert (np.diff([low, *points, high]) > 0).all()
+    for power, moment in enumerate(expected):
+        exact = moment / mpmath.mpf(size) ** power
         assert abs(float(weights @ (points / size) ** power) - exact) <= 1e-13
+    for share in (1e-6, 0.1, 0.9):
+        point = low + share * (high - low)
+        exact = integrals(law, low, point)[0] / whole
+        assert float(law.cdf(point)) == pytest.approx(float(exact), rel=1e-9, abs=1e-15)
 
 
-@pytest.mark.parametrize("frequency", [1.0, 30.0, 300.0, pytest.param(1000.0, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("frequency", [30.0, 300.0, pytest.param(1000.0, marks=pytest.mark.slow)])
 def test_narrower_panels_integrate_oscillations(frequency: float) -> None:
-    law = truncated(5, 0.3, 0.09, 0, 0.6)
+    law = student(5, 0.3, 0.09, 0, 0.6)
     points, weights = law.quadrature(panel=16 / frequency)
     assert np.diff(points).max() < 16 / frequency
 
@@ -144,11 +122,10 @@ def test_narrower_panels_integrate_oscillations(frequency: float) -> None:
 
 
 def test_an_untruncated_student_t_has_no_finite_quadrature() -> None:
-    law = StudentT(degrees_of_freedom=5, location=0.3, scale=0.1)
+    law = student(5, 0.3, 0.1)
     assert not law.truncated
     assert law.interval_mass() == 1
-    with pytest.raises(InvalidInputError, match="no finite quadrature"):
-        law.quadrature()
+    assert "no finite quadrature" in refusal(law.quadrature).message
 
 
 @given(mean=st.floats(0.01, 100), spread=st.floats(1e-4, 10))
@@ -196,39 +173,13 @@ def test_distribution_function_of_atoms_jumps_at_the_atoms() -> None:
     np.testing.assert_array_equal(probabilities, [1 / 8, 4 / 8, 2 / 8, 1 / 8])
 
 
-@pytest.mark.parametrize("share", [1e-6, 0.1, 0.5, 0.9])
-@pytest.mark.parametrize("law", TRUNCATED)
-def test_distribution_function_of_a_truncated_student_t_is_the_integral_of_its_density(
-    law: StudentT, share: float
-) -> None:
-    low, high = law.support()
-    point = low + share * (high - low)
-    exact = integral(law, low, point) / integral(law, low, high)
-    assert float(law.cdf(point)) == pytest.approx(float(exact), rel=1e-9, abs=1e-15)
-
-
-@given(
-    st.lists(st.tuples(st.integers(-5, 5), st.floats(1e-3, 1e3)), min_size=1, max_size=30),
-    st.integers(-6, 6),
-)
-def test_atoms_count_by_their_weight(rows: list[tuple[int, float]], point: int) -> None:
-    law = Empirical(values=[value for value, _ in rows], weights=[weight for _, weight in rows])
-    total = math.fsum(weight for _, weight in rows)
-    below = math.fsum(weight for value, weight in rows if value <= point) / total
-    assert float(law.cdf(point)) == pytest.approx(below, rel=1e-13)
-    assert float(law.cdf(5)) == 1
-    mean = math.fsum(value * weight for value, weight in rows) / total
-    variance = math.fsum((value - mean) ** 2 * weight for value, weight in rows) / total
-    assert law.moments() == pytest.approx((mean, variance), rel=1e-11, abs=1e-13)
-
-
 # --- samples -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("lower", "upper"), [(7, 40), (-40, -7)])
 def test_samples_far_in_a_tail_keep_their_digits(lower: float, upper: float) -> None:
     """The interval has probability 1.3e-12, which is 6000 steps of rounding next to 1."""
-    drawn = truncated(1e6, 0, 1, lower, upper).sample(np.random.default_rng(5), 20_000)
+    drawn = student(1e6, 0, 1, lower, upper).sample(np.random.default_rng(5), 20_000)
     assert len(set(drawn.tolist())) > 19_900
 
 
@@ -240,8 +191,8 @@ def test_the_laws_without_exponential_moments_on_the_right_are_marked() -> None:
     assert heavy == {InverseGamma, Lognormal}
 
 
-@pytest.mark.parametrize("shape", [2.5e5, 1e6, 1e7])
-@pytest.mark.parametrize("deviations", [3.0, 4.01, 5.65, 12.0, 30.0])
+@pytest.mark.parametrize("shape", [2.5e5, 1e7])
+@pytest.mark.parametrize("deviations", [3.0, 4.01, 12.0, 30.0])
 def test_upper_tails_of_an_inverse_gamma_with_a_large_shape_keep_their_digits(shape, deviations):
     """scipy 1.17 leaves out 2 % of them at 1e7. By the power series, in 40 digits."""
     reciprocal = shape - deviations * math.sqrt(shape)

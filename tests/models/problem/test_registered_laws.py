@@ -1,29 +1,49 @@
-"""Laws from outside: what `register_law` takes and refuses, and documents that name them."""
+"""Laws from outside: what `register_law` takes and refuses, and laws that contradict themselves."""
 
 import json
+import math
+import re
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import msgspec
+import numpy as np
 import pytest
 from scipy import stats
 
 import depl
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.instance import Instance, json_schema
-from depl.models.problem.laws import Law, laws, register_law, registered_laws
+from depl.models.problem.laws import Law, Moments, Normal, laws, register_law, registered_laws
+from depl.models.problem.laws.soundness import require_sound
 from depl.models.problem.learning import ConstantImprovement
+from tests.cases.documents import Document, put
 from tests.cases.gamma_law import BareGammaLaw, GammaLaw
+from tests.problems import refusal
 
 pytestmark = pytest.mark.usefixtures("own_laws")
 
-
-def document(law: dict[str, Any]) -> str:
-    content = json.loads(depl.load("tiny").to_json())
-    content["models"][0]["improvement"]["noise"] = law
-    return json.dumps(content)
-
-
+TINY: Document = json.loads(depl.load("tiny").to_json())
+NOISE = "models[1].improvement.noise"
 GAMMA = {"type": "gamma", "shape": 4.0, "scale": 1.0}
+TRUE = stats.norm(2.0, 0.5)
+
+
+def document(law: dict[str, Any], place: str = NOISE) -> str:
+    return json.dumps(put(TINY, place, law))
+
+
+def kind(
+    name: str = "Made", tag: str = "", *, frozen: bool = True, returned: Any = TRUE, **members: Any
+) -> type[Law]:
+    """A class of laws of one distribution, with the members that are given; else its tag is its name."""
+    namespace = {"distribution": lambda self: returned, **members}
+    return msgspec.defstruct(
+        name, [], bases=(Law,), namespace=namespace, tag=tag or name.lower(), frozen=frozen, kw_only=True
+    )
+
+
+# --- registration --------------------------------------------------------------------------------------
 
 
 def test_a_registered_law_is_read_and_written() -> None:
@@ -32,14 +52,14 @@ def test_a_registered_law_is_read_and_written() -> None:
         match=r"Invalid value 'gamma'; known here: inverse_gamma, normal, .*; .* registered .*--import FILE",
     ) as refused:
         Instance.from_json(document(GAMMA))
-    assert refused.value.path == "$.models[0].improvement.noise.type"
+    assert refused.value.path == f"$.{NOISE}.type"
     assert register_law(GammaLaw) is GammaLaw
     instance = Instance.from_json(document(GAMMA))
-    assert instance.models[0].improvement.noises() == (GammaLaw(shape=4.0, scale=1.0),)
+    assert instance.models[1].improvement.noises() == (GammaLaw(shape=4.0, scale=1.0),)
     again = Instance.from_json(instance.to_json())
     assert again == instance
     assert again.fingerprint == instance.fingerprint
-    assert ConstantImprovement(noise=GammaLaw(shape=4.0, scale=1.0)) == instance.models[0].improvement
+    assert ConstantImprovement(noise=GammaLaw(shape=4.0, scale=1.0)) == instance.models[1].improvement
 
 
 @pytest.mark.parametrize(
@@ -55,9 +75,9 @@ def test_what_is_wrong_with_its_fields_is_told_with_its_place(
     change: dict[str, Any], path: str, message: str
 ) -> None:
     register_law(GammaLaw)
-    with pytest.raises(InvalidInputError, match=message) as refused:
-        Instance.from_json(document({**GAMMA, **change}))
-    assert refused.value.path == f"$.models[0].improvement.noise{path}"
+    error = refusal(Instance.from_json, document({**GAMMA, **change}))
+    assert message in error.message
+    assert error.path == f"$.{NOISE}{path}"
 
 
 def test_the_schema_lists_it() -> None:
@@ -70,74 +90,53 @@ def test_the_schema_lists_it() -> None:
     assert '"#/$defs/GammaLaw"' in json.dumps(after["$defs"]["Switch"])
 
 
-def test_registering_twice_changes_nothing_and_a_taken_tag_is_refused() -> None:
-    register_law(GammaLaw)
-    register_law(GammaLaw)
+def test_registering_twice_changes_nothing() -> None:
+    assert register_law(register_law(GammaLaw)) is GammaLaw
     assert registered_laws() == (GammaLaw,)
-    other = msgspec.defstruct(
-        "Other",
-        [("shape", float)],
-        bases=(Law,),
-        namespace={"distribution": lambda self: stats.gamma(self.shape)},
-        tag="gamma",
-        frozen=True,
-        kw_only=True,
-    )
-    with pytest.raises(InvalidInputError, match="'gamma' of Other stands for GammaLaw"):
-        register_law(other)
     assert GammaLaw in laws()
 
 
-def test_a_tag_of_the_toolkit_is_refused() -> None:
-    class Another(Law, frozen=True, kw_only=True, tag="normal"):
-        def distribution(self) -> Any:
-            return stats.norm()
-
-    with pytest.raises(InvalidInputError, match="'normal' of Another stands for Normal"):
-        register_law(Another)
+class Untagged(Law, frozen=True, kw_only=True):
+    def distribution(self) -> Any:
+        return TRUE
 
 
-def test_what_is_no_class_of_laws_is_refused_in_words() -> None:
-    class Untagged(Law, frozen=True, kw_only=True):
-        def distribution(self) -> Any:
-            return stats.norm()
+class Bare(Law, frozen=True, kw_only=True, tag="bare"):
+    mean: float
 
-    class Bare(Law, frozen=True, kw_only=True, tag="bare"):
-        mean: float
 
-    class Nowhere(Law, frozen=True, kw_only=True, tag="nowhere"):
-        for_improvements: ClassVar[bool] = False
-        for_switches: ClassVar[bool] = False
+class Own(Normal, frozen=True, kw_only=True, tag="own_normal"):
+    pass
 
-        def distribution(self) -> Any:
-            return stats.norm()
 
-    class Plain:
-        pass
+class Plain:
+    pass
 
-    for kind, message in (
+
+@pytest.mark.parametrize(
+    ("made", "message"),
+    [
+        (kind("Other", "gamma"), "'gamma' of Other stands for GammaLaw"),
+        (kind("Another", "normal"), "'normal' of Another stands for Normal"),
         (Untagged, "Untagged has no tag"),
-        (Bare, r"Bare has no method distribution\(\)"),
-        (Nowhere, "neither for improvements nor for switches"),
-        (Plain, r"Plain is not a class of laws; derive it: class Plain\(depl.Law, frozen=True"),
+        (Bare, "Bare has no method distribution()"),
+        (kind("Nowhere", for_improvements=False, for_switches=False), "neither for improvements nor for"),
+        (Plain, "Plain is not a class of laws; derive it: class Plain(depl.Law, frozen=True"),
         (stats.gamma(2.0), "is not a class of laws"),
-    ):
-        with pytest.raises(InvalidInputError, match=message):
-            register_law(kind)  # type: ignore[arg-type]
-    assert registered_laws() == ()
+        (kind("Thawed", frozen=False), "Thawed is not frozen; declare it with frozen=True"),
+        (Own, "Own is derived from Normal, whose formulas"),
+    ],
+    ids=lambda item: getattr(item, "__name__", "instance") if not isinstance(item, str) else "",
+)
+def test_what_is_no_class_of_laws_is_refused_in_words(made: Any, message: str) -> None:
+    register_law(GammaLaw)
+    assert message in refusal(register_law, made).message
+    assert registered_laws() == (GammaLaw,)
 
 
-def test_a_law_that_is_not_frozen_is_refused() -> None:
-    thawed = msgspec.defstruct(
-        "Thawed",
-        [],
-        bases=(Law,),
-        namespace={"distribution": lambda _: stats.norm()},
-        tag="thawed",
-        frozen=False,
-    )
-    with pytest.raises(InvalidInputError, match="Thawed is not frozen; declare it with frozen=True"):
-        register_law(thawed)
+def test_a_class_that_is_not_registered_is_refused() -> None:
+    error = refusal(depl.load("tiny").replace, other_switches=Own(mean=0.0, variance=1.0))
+    assert "Own is neither shipped nor registered" in error.message
 
 
 def test_a_law_for_improvements_alone_is_none_of_a_switch() -> None:
@@ -145,8 +144,186 @@ def test_a_law_for_improvements_alone_is_none_of_a_switch() -> None:
         for_switches: ClassVar[bool] = False
 
     register_law(Gains)
-    content = json.loads(depl.load("tiny").to_json())
-    content["other_switches"] = {"type": "gains", "shape": 1.0, "scale": 1.0}
-    with pytest.raises(InvalidInputError, match=r"Invalid value 'gains'") as refused:
-        Instance.from_json(json.dumps(content))
-    assert refused.value.path == "$.other_switches.type"
+    gains = {"type": "gains", "shape": 1.0, "scale": 1.0}
+    error = refusal(Instance.from_json, document(gains, "other_switches"))
+    assert "Invalid value 'gains'" in error.message
+    assert error.path == "$.other_switches.type"
+
+
+# --- laws that contradict themselves -------------------------------------------------------------------
+
+
+class Told:
+    """A normal distribution that says something else in some respects."""
+
+    def __init__(self, **changes: Any) -> None:
+        self.changes = changes
+
+    def __getattr__(self, name: str) -> Any:
+        return self.__dict__["changes"].get(name) or getattr(TRUE, name)
+
+
+def ending(*_: object, **__: object) -> None:
+    raise SystemExit(3)
+
+
+def bent(x: Any) -> Any:
+    """Above 1 from the upper quartile on."""
+    return np.where(np.asarray(x) > 2.3, 1.5, TRUE.cdf(x))
+
+
+def falling(x: Any) -> Any:
+    """It falls between 2 and 3, where it should rise by 0.48."""
+    return np.where((np.asarray(x) > 2) & (np.asarray(x) < 3), 1 - TRUE.cdf(x), TRUE.cdf(x))
+
+
+def undefined(x: Any) -> Any:
+    return np.where(np.asarray(x) > 2.4, np.nan, TRUE.cdf(x))
+
+
+LIES: dict[str, tuple[dict[str, Callable[..., Any]], str]] = {
+    "cdf is NaN": ({"cdf": lambda x: np.full(np.shape(x), np.nan)}, "its cdf is nan at"),
+    "cdf is NaN in parts": ({"cdf": undefined, "sf": lambda x: 1 - undefined(x)}, r"its cdf is nan at 2\.5"),
+    "cdf above 1": ({"cdf": bent}, r"its cdf is 1\.5 at .* must lie in \[0, 1\]"),
+    "cdf below 0": ({"cdf": lambda x: TRUE.cdf(x) - 0.1}, r"its cdf is -0\.1 at"),
+    "cdf falls": ({"cdf": falling, "sf": lambda x: 1 - falling(x)}, "its cdf falls beyond"),
+    "cdf is sf": ({"cdf": TRUE.sf, "sf": TRUE.cdf}, "its cdf falls beyond"),
+    "sf is NaN": ({"sf": lambda x: np.full(np.shape(x), np.nan)}, "its sf is nan at"),
+    "sf is that of another law": ({"sf": stats.norm(2.2, 0.5).sf}, "its cdf and its sf add up to"),
+    "cdf of one number alone": ({"cdf": lambda _: 0.5}, "its cdf of 146 numbers has the shape"),
+    "mean is NaN": ({"mean": lambda: math.nan}, "its mean is nan"),
+    "mean is infinite": ({"mean": lambda: math.inf}, "its mean is inf"),
+    "mean is wrong": (
+        {"mean": lambda: 2.1},
+        r"its mean 2\.1 .* not those of its cdf, which are about 2 and",
+    ),
+    "mean is no number": ({"mean": lambda: "high"}, "its code fails with ValueError"),
+    "variance is NaN": ({"var": lambda: math.nan}, "its variance is nan"),
+    "variance is negative": ({"var": lambda: -0.25}, r"its variance is -0\.25"),
+    "variance is a tenth": ({"var": lambda: 0.025}, r"variance 0\.025 are not those .* about 2 and 0\.25"),
+    "variance is one per cent off": ({"var": lambda: 0.2525}, r"are not those .* about 2 and 0\.25;"),
+    "supports are crossed": ({"support": lambda: (5.0, 1.0)}, "its support goes from 5 to 1, and must go up"),
+    "support is NaN": ({"support": lambda: (math.nan, 1.0)}, "its support goes from nan to 1"),
+    "support is too small": ({"support": lambda: (1.5, 9.0)}, "it has mass outside of it"),
+    "support is one number": ({"support": lambda: 3.0}, "its code fails with TypeError"),
+    "quantiles of another law": ({"ppf": stats.norm(2.2, 0.5).ppf}, "its quantiles"),
+    "quantiles are NaN": ({"ppf": lambda u: np.full(np.shape(u), np.nan)}, "its quantiles"),
+    "draws are NaN": ({"rvs": lambda size, random_state: np.full(size, np.nan)}, r"it draws \[nan"),
+    "one draw for all": ({"rvs": lambda size, random_state: 2.0}, r"it draws 2\.0"),
+    "density is negative": ({"pdf": lambda x: -TRUE.pdf(x)}, "its density at"),
+    "cdf ends the program": ({"cdf": ending}, "its code fails with SystemExit: 3"),
+    "mean ends the program": ({"mean": ending}, "its code fails with SystemExit: 3"),
+}
+
+
+class Liar(Law, frozen=True, kw_only=True, tag="liar"):
+    """What `LIES` holds under a name."""
+
+    lie: str
+
+    def distribution(self) -> Any:
+        return Told(**LIES[self.lie][0])
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_a_law_that_contradicts_itself_is_refused_with_its_name_and_place(lie: str) -> None:
+    register_law(Liar)
+    error = refusal(Instance.from_json, document({"type": "liar", "lie": lie}))
+    assert re.search(LIES[lie][1], error.message)
+    assert "the law 'liar' cannot be used" in error.message
+    assert "Liar" in error.message
+    assert error.path == f"$.{NOISE}"
+
+
+def broken(_: Law) -> Any:
+    raise KeyError("scale")
+
+
+SAID: dict[str, tuple[type[Law], str]] = {
+    "another mean": (
+        kind(moments=lambda self: Moments(2.1, 0.25)),
+        r"its mean is 2\.1, and that of its distribution 2",
+    ),
+    "other ends": (
+        kind(support=lambda self: (0.0, 9.0)),
+        "its lower end is 0, and that of its distribution -inf",
+    ),
+    "another tail": (
+        kind(survival=lambda self, x: 0.9 * TRUE.sf(x)),
+        "its sf is not that of its distribution at",
+    ),
+    "normal": (
+        kind(returned=stats.logistic(2.0, 0.3), is_normal=True),
+        "it says that it is normal, and its cdf is not that of the normal law",
+    ),
+    "positive": (kind(positive=True), "it says that it is positive, and its support begins at -inf"),
+    "no density": (kind(constant=property(lambda self: 2.0)), "it says that it has no density"),
+    # E |X - 2|^3 = 2 sqrt(2 / pi) / 8 = 0.1995
+    "a third moment": (
+        kind(third_moment=lambda self: 0.1),
+        r"its third_moment is 0\.1, less than 0\.199",
+    ),
+    "counts": (kind(returned=stats.poisson(4.0)), r"what distribution\(\) returns has no pdf"),
+    "broken": (kind(distribution=broken), "its code fails with KeyError: 'scale'"),
+}
+
+
+@pytest.mark.parametrize("said", SAID)
+def test_what_a_class_says_of_its_laws_is_held_against_their_distribution(said: str) -> None:
+    made, words = SAID[said]
+    register_law(made)
+    error = refusal(depl.load("tiny").replace, other_switches=made())
+    assert re.search(words, error.message)
+    assert error.path == ".other_switches"
+    for ask in (lambda: require_sound(made()), lambda: depl.risk.probability([made()], 2.0)):
+        with pytest.raises(InvalidInputError, match=words):
+            ask()
+
+
+SOUND = [
+    TRUE,
+    stats.norm(1e6, 1e-3),
+    stats.t(1.05),  # infinite variance
+    stats.t(1.5, 3.0, 0.1),
+    stats.t(2.1),  # of variance 21, half of it beyond 1000
+    stats.pareto(1.5),
+    stats.lomax(2),
+    stats.invgamma(2.2),
+    stats.lognorm(5),  # of variance exp(50), of which nearly nothing is within reach
+    stats.lognorm(1e-5),
+    stats.gamma(0.01),
+    stats.gamma(1e8),
+    stats.beta(0.01, 0.01),  # nearly two atoms
+    stats.uniform(5, 1),
+    stats.truncnorm(-1, 0.5, 2, 3),
+    stats.truncpareto(1.1, 50),
+    stats.weibull_min(50),
+    stats.rv_histogram(
+        (np.array([1, 0, 9, 1e4]), np.array([0, 0.1, 0.2, 0.3, 0.3001])), density=True
+    ).freeze(),
+]
+
+
+@pytest.mark.parametrize("number", range(len(SOUND)))
+def test_heavy_narrow_cut_and_split_laws_are_no_lies(number: int) -> None:
+    require_sound(register_law(kind(returned=SOUND[number]))())
+
+
+def test_a_law_is_asked_once_and_not_for_each_instance_and_epoch() -> None:
+    asked = []
+
+    class Watched(Law, frozen=True, kw_only=True, tag="watched"):
+        shift: float
+
+        def distribution(self) -> Any:
+            asked.append(self.shift)
+            return TRUE
+
+    register_law(Watched)
+    law = {"type": "watched", "shift": 0.5}
+    rows = {"shape": "table", "epochs": [{"noise": law}] * 50}
+    content = put(json.loads(document(law)), "models[0].improvement", rows)
+    instance = Instance.from_json(json.dumps(content))
+    instance.replace(maximum_loss=9.0)
+    Instance.from_json(instance.to_json())
+    assert asked == [0.5]
