@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, Literal
 import msgspec
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import Meta
 
@@ -24,6 +24,8 @@ from depl.models.foundation.documents import (
     write_text,
 )
 from depl.models.foundation.errors import DeplError, InvalidInputError
+from depl.models.foundation.json_keys import require_single_keys
+from tests.problems import refusal
 
 
 class Leg(Checked, frozen=True, kw_only=True):
@@ -48,12 +50,6 @@ class Measured(Checked, frozen=True, kw_only=True):
     value: float
 
 
-def refusal(action) -> InvalidInputError:
-    with pytest.raises(InvalidInputError) as caught:
-        action()
-    return caught.value
-
-
 @pytest.mark.parametrize(
     ("value", "message"),
     [
@@ -70,7 +66,7 @@ def refusal(action) -> InvalidInputError:
     ],
 )
 def test_a_field_that_does_not_fit_is_refused_with_its_place(value: object, message: str) -> None:
-    error = refusal(lambda: Leg(length=value))  # type: ignore[arg-type]
+    error = refusal(Leg, length=value)  # type: ignore[arg-type]
     assert (error.path, error.message) == (".length", message)
 
 
@@ -84,7 +80,7 @@ def test_numbers_in_lists_must_be_finite_too(value: float) -> None:
 def test_results_may_be_as_small_or_large_as_they_come_but_not_infinite() -> None:
     assert Measured(value=1e-308).value == 1e-308
     assert Measured(value=1e308).value == 1e308
-    assert refusal(lambda: Measured(value=math.inf)).path == ".value"
+    assert refusal(Measured, value=math.inf).path == ".value"
 
 
 def test_integers_become_floats_and_zeros_lose_their_sign() -> None:
@@ -111,14 +107,14 @@ def test_arrays_and_texts_of_numpy_do_too_and_are_checked_like_all_others() -> N
     assert Route(name="a", heights=(np.float64(1), 2)) == route
     assert type(route.name) is str
     for wrong, message in ((np.float64("nan"), "Expected `float` > 0.0"), (np.True_, "got `bool`")):
-        assert message in str(refusal(lambda wrong=wrong: Leg(length=wrong)))
+        assert message in str(refusal(Leg, length=wrong))
     assert str(refusal(lambda: Route(name="a", heights=np.array([1, math.inf])))).startswith(
         ".heights[1]: must be"
     )
 
 
 def test_half_a_character_is_refused_as_no_file_could_hold_it() -> None:
-    assert str(refusal(lambda: Route(name="a\udcff"))) == (
+    assert str(refusal(Route, name="a\udcff")) == (
         ".name: 'a\\udcff' holds half a character (a lone surrogate)"
     )
 
@@ -126,11 +122,11 @@ def test_half_a_character_is_refused_as_no_file_could_hold_it() -> None:
 def test_a_key_that_occurs_twice_is_refused_with_its_place_in_the_document() -> None:
     head = '{"format": "test-route", "version": 3, "name": "a", '
     text = head + '"legs": [{"length": 1}, {"length": 2, "length": 3}]}'
-    assert str(refusal(lambda: decode_document(text, Route))) == (
+    assert str(refusal(decode_document, text, Route)) == (
         "$.legs[1].length: is given twice in this object; keep one"
     )
     again = text.replace('"name"', '"version": 3, "name"')
-    assert refusal(lambda: decode_document(again, Route)).path == "$.version"
+    assert refusal(decode_document, again, Route).path == "$.version"
 
 
 numbers = st.floats(1e-100, 1e100)
@@ -181,7 +177,7 @@ def test_a_document_opens_with_its_format_and_version_and_ends_with_a_line_break
 def test_a_document_that_cannot_be_read_is_refused_with_its_place(
     text: str | bytes, path: str, message: str
 ) -> None:
-    error = refusal(lambda: decode_document(text, Route))
+    error = refusal(decode_document, text, Route)
     assert error.path == path
     assert message in error.message
     assert str(error) == f"{path}: {error.message}"
@@ -191,9 +187,9 @@ def test_a_document_that_cannot_be_read_is_refused_with_its_place(
 def test_what_an_inner_record_finds_wrong_is_placed_within_the_whole_document() -> None:
     legs = '[{"length": 1}, {"length": 1, "slope": 2}]'
     text = '{"format": "test-route", "version": 3, "name": "a", "legs": ' + legs + "}"
-    error = refusal(lambda: decode_document(text, Route))
+    error = refusal(decode_document, text, Route)
     assert str(error) == "$.legs[1].slope: too steep; lengthen the leg"
-    python = refusal(lambda: Route(name="a", legs=[{"length": 1, "slope": 2}]))  # type: ignore[arg-type]
+    python = refusal(Route, name="a", legs=[{"length": 1, "slope": 2}])  # type: ignore[arg-type]
     assert str(python) == ".legs[0].slope: too steep; lengthen the leg"
 
 
@@ -229,18 +225,11 @@ def test_each_of_many_flat_objects_lies_on_its_own_line() -> None:
     assert encode_document(table) == msgspec.json.format(content, indent=2).decode() + "\n"
 
 
-@pytest.mark.parametrize("name", ["", " ", " a", "a ", "a\n", "\na", "a\nb"])
-def test_names_may_not_be_empty_or_have_blanks_around_them_or_line_breaks(name: str) -> None:
-    error = refusal(lambda: Route(name=name))
-    assert error.path == ".name"
-    assert ("length >= 1" if name == "" else "'depl instances schema' describes") in error.message
-
-
 def test_a_repeated_key_is_named_with_its_second_place() -> None:
     require_unique(["a", "b"], ".names")
-    error = refusal(lambda: require_unique(["a", "b", "a"], ".names"))
+    error = refusal(require_unique, ["a", "b", "a"], ".names")
     assert str(error) == ".names[2]: 'a' is defined twice; keep one"
-    error = refusal(lambda: require_unique([frozenset("ba"), frozenset("ab")], ".sets"))
+    error = refusal(require_unique, [frozenset("ba"), frozenset("ab")], ".sets")
     assert str(error) == ".sets[1]: ['a', 'b'] is defined twice; keep one"
 
 
@@ -255,21 +244,59 @@ def test_files_are_written_whole_and_read_back(tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_read_is_refused_by_name(tmp_path: Path) -> None:
     (tmp_path / "latin").write_bytes(b"\xe9")
     for name, message in (("none", "No such file"), ("", "directory"), ("latin", "not UTF-8 text")):
-        error = refusal(lambda path=tmp_path / name: read_text(path))
+        error = refusal(read_text, tmp_path / name)
         assert error.path == str(tmp_path / name)
         assert message in error.message
 
 
 def test_a_file_that_cannot_be_written_leaves_nothing_behind(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
-    error = refusal(lambda: write_text(tmp_path / "folder", "text"))
+    error = refusal(write_text, tmp_path / "folder", "text")
     assert error.path == str(tmp_path / "folder")
     assert "cannot be written" in error.message
     assert os.listdir(tmp_path) == ["folder"]
-    assert "cannot be written" in refusal(lambda: write_text(tmp_path / "none" / "a", "text")).message
+    assert "cannot be written" in refusal(write_text, tmp_path / "none" / "a", "text").message
 
 
 def test_every_error_of_ours_has_one_root_and_an_exit_code() -> None:
     assert DeplError("a").exit_code == 70
     assert issubclass(InvalidInputError, DeplError)
     assert str(InvalidInputError("what and what to do")) == "what and what to do"
+
+
+# --- keys that an object has twice ---------------------------------------------------------------------
+
+# What JSON and its escapes are made of, and letters of every width; to list all letters takes a second.
+TEXT = st.text('"\\/{}[]:,ab u0\n\x00\x7f\xe9\u2028\ud800\ufffd\U0001f600')
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | TEXT,
+    lambda inner: st.lists(inner) | st.dictionaries(TEXT, inner),
+    max_leaves=20,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ('{"a": 1, "a": 1}', "$.a"),
+        ('{"a": 1, "\\u0061": 2}', "$.a"),
+        ('{"b": {"c": [0, {"d": 1, "e": 2, "d": 3}]}}', "$.b.c[1].d"),
+        ('[{}, [{"two words": 1, "two words": 2}]]', '$[1][0]["two words"]'),
+        ('{"targets": {"9": 1, "9": 2}}', '$.targets["9"]'),
+        ('{"": {"": 1, "": 1}}', '$[""][""]'),
+        ('{"first": {"x": 1, "x": 2}, "second": {"y": 1, "y": 2}}', "$.first.x"),
+    ],
+)
+def test_a_key_that_occurs_twice_is_refused_with_its_place(text, place):
+    error = refusal(require_single_keys, text)
+    assert (error.path, error.message) == (place, "is given twice in this object; keep one")
+
+
+@given(JSON)
+@settings(max_examples=15)
+def test_whatever_python_writes_has_single_keys(value):
+    require_single_keys(json.dumps(value))
+
+
+def test_what_is_nested_too_deeply_is_refused():
+    assert "nested too deeply" in refusal(require_single_keys, "[" * 100_000 + "]" * 100_000).message

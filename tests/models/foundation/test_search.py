@@ -56,12 +56,9 @@ def test_every_step_asks_once_and_the_next_only_when_it_is_wanted() -> None:
     assert all(-1 < x < 2 for x in calls)
 
 
-def test_of_equal_values_the_lower_side_is_kept() -> None:
+def test_of_equal_values_the_lower_side_is_kept_and_answers_may_hold_more_than_the_value() -> None:
     asked = [point for point, _ in golden_sections(lambda x: 0.0, 0.0, 1.0, 20, value=float)]
     assert min(asked) < 1e-4
     assert asked.count(max(asked)) == 1
-
-
-def test_answers_may_hold_more_than_the_value() -> None:
-    asked = golden_sections(lambda x: (-abs(x - 2), f"at {x:.1f}"), 0.0, 3.0, 25, value=lambda pair: pair[0])
-    assert max(answer for _, answer in asked)[1] == "at 2.0"
+    pairs = golden_sections(lambda x: (-abs(x - 2), f"at {x:.1f}"), 0.0, 3.0, 25, value=lambda pair: pair[0])
+    assert max(answer for _, answer in pairs)[1] == "at 2.0"

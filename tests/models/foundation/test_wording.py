@@ -17,25 +17,66 @@ from depl.models.foundation.wording import (
     rounded_down,
     rounded_up,
 )
-from depl.models.problem.laws import Deterministic, Empirical, Forbidden, InverseGamma, Normal, StudentT, Zero
+from depl.models.problem.laws import Deterministic, Empirical, Forbidden, InverseGamma, Normal, Zero
+from tests.problems import student
 
 ANY = st.floats(min_value=-1e12, max_value=1e12, allow_nan=False)
 
 
 @pytest.mark.parametrize(
-    ("value", "text"),
+    ("said", "text"),
     [
-        (None, "none"),
-        (math.inf, "infinite"),
-        (-math.inf, "-infinite"),
-        (-0.0, "0"),
-        (1 / 3, "0.333333"),
-        (28.0, "28"),
-        (1234567.0, "1.23457e+06"),
+        *(
+            (number(value), text)
+            for value, text in [
+                (None, "none"),
+                (math.inf, "infinite"),
+                (-math.inf, "-infinite"),
+                (-0.0, "0"),
+                (1 / 3, "0.333333"),
+                (28.0, "28"),
+                (1234567.0, "1.23457e+06"),
+                (1e-7, "1e-07"),  # powers of ten are written as those of doubles are
+            ]
+        ),
+        (interval(0.25, 17.0), "[0.25, 17]"),
+        (interval(1.5e12, 2.0**400), "[1.5e+12, 2.58225e+120]"),
+        (rounded_down(0.0), "0"),
+        (rounded_up(0.0), "0"),
+        (rounded_up(1e-7), "1e-07"),
+        (rounded_up(math.inf), "infinite"),
+        # digits are added to a probability only where they are needed
+        *zip(map(probability, (0.0, 0.95, 1 / 3, 1.0)), ("0", "0.95", "0.333333", "1"), strict=True),
+        (probability(0.9999999), "0.9999999"),
+        (percentage(0.99999), "99.999 %"),
+        (percentage(0.996), "99.6 %"),
+        (percentage(0.996, 2), "99.6 %"),
+        # percentages are no powers of ten
+        *zip(
+            map(percentage, (10.0, 1.0, 12.5, 0.0123)), ("1000 %", "100 %", "1250 %", "1.23 %"), strict=True
+        ),
+        (percentage(0.05, 2), "5 %"),
+        *((counted(count, "epoch"), text) for count, text in enumerate(("0 epochs", "1 epoch", "2 epochs"))),
+        # one less a violation, rounded down
+        *(
+            (counter_probability(violation), text)
+            for violation, text in [
+                (Fraction(1, 20), "0.95"),
+                (Fraction(33, 380), "0.9131578"),  # 0.91315789...
+                (Fraction(10**9 - 1, 10**9), "1e-09"),
+                (0.25, "0.75"),
+                (0.0, "1"),
+                (0.05, "0.9499999"),  # the double is a little more than 0.05
+                (1.0, "0"),
+                (1.5, "0"),
+                (Fraction(1), "0"),
+                (1e-12, "0.9999999"),
+            ]
+        ),
     ],
 )
-def test_numbers_have_six_digits_and_infinities_have_words(value, text):
-    assert number(value) == text
+def test_numbers_intervals_probabilities_and_counts_are_written_so(said, text):
+    assert said == text
 
 
 @given(ANY, st.integers(2, 12))
@@ -53,35 +94,12 @@ def test_a_printed_interval_contains_the_interval(first, second):
     assert Fraction(upper) <= high
 
 
-def test_a_number_that_has_few_digits_is_printed_as_it_is():
-    assert interval(0.25, 17.0) == "[0.25, 17]"
-    assert rounded_down(0.0) == rounded_up(0.0) == "0"
-    assert rounded_up(math.inf) == "infinite"
-
-
-def test_powers_of_ten_are_written_as_those_of_doubles_are():
-    assert rounded_up(1e-7) == number(1e-7) == "1e-07"
-    assert interval(1.5e12, 2.0**400) == "[1.5e+12, 2.58225e+120]"
-    assert counter_probability(Fraction(10**9 - 1, 10**9)) == "1e-09"
-
-
 @pytest.mark.parametrize("level", [0.9999, 0.99999, 0.99999995, math.nextafter(1, 0)])
 def test_no_certainty_is_claimed_of_less_and_nothing_of_more_than_nothing(level):
     assert 99.9 < float(percentage(level).removesuffix(" %")) < 100
     assert 0.999 < float(probability(level)) < 1
     assert float(percentage(1 - level, 1).removesuffix(" %")) > 0
     assert float(probability(1 - level)) > 0
-
-
-def test_digits_are_added_to_a_probability_only_where_they_are_needed():
-    assert [probability(value) for value in (0.0, 0.95, 1 / 3, 1.0)] == ["0", "0.95", "0.333333", "1"]
-    assert probability(0.9999999) == "0.9999999"
-    assert [percentage(value) for value in (0.99999, 0.996)] == ["99.999 %", "99.6 %"]
-    assert percentage(0.996, 2) == "99.6 %"
-
-
-def test_nouns_take_their_plural():
-    assert [counted(count, "epoch") for count in (0, 1, 2)] == ["0 epochs", "1 epoch", "2 epochs"]
 
 
 @pytest.mark.parametrize(
@@ -93,12 +111,9 @@ def test_nouns_take_their_plural():
         (Normal(mean=1, variance=0.5), "normal of mean 1, variance 0.5"),
         (InverseGamma(shape=3, scale=4), "inverse gamma of mean 2, variance 4"),
         (Empirical(values=(2, 6)), "one of 2 observed values, mean 4, variance 4"),
+        (student(4, 0.3, 0.1), "Student-t with 4 degrees of freedom, location 0.3, scale 0.1"),
         (
-            StudentT(degrees_of_freedom=4, location=0.3, scale=0.1),
-            "Student-t with 4 degrees of freedom, location 0.3, scale 0.1",
-        ),
-        (
-            StudentT(degrees_of_freedom=4, location=0.3, scale=0.1, lower=0, upper=1),
+            student(4, 0.3, 0.1, 0, 1),
             "Student-t with 4 degrees of freedom, location 0.3, scale 0.1 truncated to [0, 1]",
         ),
     ],
@@ -107,34 +122,8 @@ def test_laws_are_named_with_their_parameters(value, text):
     assert value.in_words() == text
 
 
-@pytest.mark.parametrize(
-    ("violation", "text"),
-    [
-        (Fraction(1, 20), "0.95"),
-        (Fraction(33, 380), "0.9131578"),  # 0.91315789...
-        (0.25, "0.75"),
-        (0.0, "1"),
-        (0.05, "0.9499999"),  # the double is a little more than 0.05
-        (1.0, "0"),
-        (1.5, "0"),
-        (Fraction(1), "0"),
-        (1e-12, "0.9999999"),
-    ],
-)
-def test_a_probability_is_one_less_its_counterpart_rounded_down(violation, text):
-    assert counter_probability(violation) == text
-
-
 @given(st.fractions(0, 1))
 def test_a_counterpart_is_never_promised_too_high(violation):
     shown = Fraction(counter_probability(violation))
     assert shown <= 1 - violation
     assert 1 - violation <= shown * (1 + Fraction(2, 10**6))
-
-
-def test_percentages_are_no_powers_of_ten():
-    assert percentage(10.0) == "1000 %"
-    assert percentage(1.0) == "100 %"
-    assert percentage(12.5) == "1250 %"
-    assert percentage(0.0123) == "1.23 %"
-    assert percentage(0.05, 2) == "5 %"
