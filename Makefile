@@ -32,8 +32,7 @@ help: ## list the targets
 demo: $(EDITABLE) ## make .venv if needed, then run the main job
 	@$(BIN) -m depl demo
 
-picture: demo ## draw the pictures of README and docs again
-	@mkdir -p docs/figures && cp demo/paper-alexnet-deadline-overview.png docs/figures/
+picture: $(EDITABLE) ## draw the pictures of README and docs again
 	@$(BIN) -m depl.plot.gallery docs/figures
 
 # mypy uses one core for about a tenth of the time of the tests, so it runs beside them. What it has to say

@@ -39,7 +39,7 @@ html_show_copyright = False
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
-MOVED = {"howto/traces": "tutorials/wandb"}
+MOVED = {"howto/traces": "tutorials/logs", "tutorials/wandb": "tutorials/logs"}
 
 default_role = "py:obj"
 autodoc_member_order = "bysource"

@@ -207,5 +207,5 @@ print(f"share of runs that miss 0.7: {truth:.3f}, where 0.1 was promised at most
 assert truth > 0.15
 
 # %%
-# The same on the command line is on the page :doc:`/tutorials/wandb`: ``depl
+# The same on the command line is on the page :doc:`/tutorials/logs`: ``depl
 # diagnose``, ``depl fit``, ``depl solve`` and ``depl certify``.

@@ -170,7 +170,7 @@ def test_the_pages_build_without_a_warning(tmp_path: Path) -> None:
     assert list((tmp_path / "html" / "_static" / "fonts").glob("*.woff2"))
     assert 'class="mobile-header"' in errata
     assert (tmp_path / "html" / "_static" / "copybutton.js").exists()
-    assert "url=../tutorials/wandb.html" in (tmp_path / "html" / "howto" / "traces.html").read_text("utf-8")
+    assert "url=../tutorials/logs.html" in (tmp_path / "html" / "howto" / "traces.html").read_text("utf-8")
     pages = [path.read_text(encoding="utf-8") for path in (tmp_path / "html").glob("**/*.html")]
     assert not any("Adding a table of contents" in page for page in pages)
     assert all(any(f"{name}.svg" in page for page in pages) for name in ("system", "loop"))
