@@ -19,7 +19,7 @@ unexport PYTHONPATH PYTHONHOME PYTHONDONTWRITEBYTECODE
 export MPLBACKEND ?= Agg
 
 .DEFAULT_GOAL := help
-.PHONY: help demo picture test lint style unit slow recheck slowest fuzz mutation browser docs pages numbers newest bench lock build clean
+.PHONY: help demo picture test lint style unit slow recheck slowest fuzz mutation surroundings browser docs pages numbers newest bench lock build clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -68,6 +68,9 @@ fuzz: $(DEV) ## corrupted files of every kind to every reader (SEED=... and MUTA
 
 mutation: $(DEV) ## small faults in a room, and whether its tests notice: hours (ROOM=... SEED=... MUTANTS=...)
 	@$(BIN) -m tests.checks.mutation --room $(or $(ROOM),risk) $(if $(SEED),--seed $(SEED)) $(if $(MUTANTS),--mutants $(MUTANTS))
+
+surroundings: $(DEV) ## the tests in another order, offline, as another user, with other Pythons: hours (ONLY=...)
+	@$(BIN) -m tests.checks.surroundings $(ONLY)
 
 browser: $(DEV) ## the reports in headless Chromium (CHROMIUM=program if it is not on the path)
 	@$(BIN) -m pytest -m browser
