@@ -166,7 +166,7 @@ SURROUNDINGS: dict[str, Callable[[Sequence[str]], int]] = {
     "python3.12": _other_python("python3.12"),
     "python3.13": _other_python("python3.13"),
 }
-"""By name: what runs the tests and returns the exit code. The newest packages are asked by ``make newest``."""
+"""By name: what runs the tests and returns the exit code. The newest packages: ``make newest``."""
 
 
 if __name__ == "__main__":
