@@ -89,6 +89,13 @@ def imports_of(path: Path) -> tuple[tuple[int, str], ...]:
     return tuple(imported_names(parsed(path)))
 
 
+@cache
+def modules_named(path: Path) -> frozenset[str]:
+    """The modules that a source file may mean by its imports, wherever they stand."""
+    names = [name for _, name in imports_of(path)]
+    return frozenset([*names, *(name.rpartition(".")[0] for name in names)])
+
+
 def rooms_imported(layer: str) -> dict[str, set[str]]:
     """Every room of a layer with the rooms of this layer that it imports."""
     found: dict[str, set[str]] = {room: set() for floor in FLOORS[layer] for room in floor}
