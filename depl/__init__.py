@@ -30,6 +30,7 @@ if TYPE_CHECKING:  # for type checkers and editors; a test compares it with _NAM
     from depl import plot as plot
     from depl import risk as risk
     from depl import submodular as submodular
+    from depl import testing as testing
     from depl.certifying import certify as certify
     from depl.fitting import fit as fit
     from depl.instances.library import load as load
@@ -116,7 +117,7 @@ _HOMES = {name: (module, name) for module, names in _NAMES.items() for name in n
 }
 """Module of each public name, and its name there."""
 
-_ROOMS = ("plot", "risk", "submodular")
+_ROOMS = ("plot", "risk", "submodular", "testing")
 """Public names that are modules with functions of their own."""
 
 __all__ = sorted([*_HOMES, *_ROOMS, "__version__"])

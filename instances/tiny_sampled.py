@@ -45,10 +45,11 @@ def tiny_sampled(rng: np.random.Generator, count: int) -> Iterator[SampledInstan
     K_max is 2 to 4, |M| 1 to 3, S 5 to 20. Those at odd positions have two clusters, two datasets, or both.
     """
     for index in range(count):
-        yield _drawn(rng, *(_SHAPES[index // 2 % len(_SHAPES)] if index % 2 else (1, 1)))
+        yield sampled_instance(rng, *(_SHAPES[index // 2 % len(_SHAPES)] if index % 2 else (1, 1)))
 
 
-def _drawn(rng: np.random.Generator, clusters: int, datasets: int) -> SampledInstance:
+def sampled_instance(rng: np.random.Generator, clusters: int, datasets: int) -> SampledInstance:
+    """Draw one, with so many clusters and datasets."""
     few = 1 if rng.random() < 0.15 else 2
     draft = random_instance(
         rng,

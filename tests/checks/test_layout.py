@@ -191,7 +191,7 @@ def test_an_import_that_runs_up_or_across_is_found(room, line, allowed):
 
 def test_tests_stand_in_the_room_of_what_they_test():
     """Folders of tests are folders of sources, or one of those that no source has."""
-    own = {"cases", "checks", "data", "docs", "oracles"}
+    own = {"cases", "checks", "contract", "data", "docs", "oracles"}
     folders = {path.parent.relative_to(ROOT / "tests") for path in (ROOT / "tests").rglob("*.py")}
     strays = [
         str(folder)

@@ -98,17 +98,6 @@ def test_a_press_at_any_moment_ends_every_method_at_once(
     assert sum(stopped(tiny, bell, method, 16**exponent, monkeypatch) for exponent in range(4)) >= 2
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("method", METHODS)
-def test_a_press_at_many_moments_ends_every_method_at_once(
-    tiny: Instance, bell: Instance, method: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    whole = Press(sys.maxsize)
-    pressed(whole, bell if method in ONE_PLACE else tiny, method, monkeypatch)
-    for moment in range(1, whole.calls, max(1, whole.calls // 25)):
-        stopped(tiny, bell, method, moment, monkeypatch)
-
-
 @pytest.mark.parametrize("method", [item.name for item in depl.methods() if item.memory])
 def test_so_it_does_under_a_law_with_memory(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     instance = instance_of(random_law(np.random.default_rng(19)))
