@@ -1,6 +1,5 @@
 """Rows of the tables that ``make numbers`` writes into README and pages, from records and attempts."""
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from decimal import ROUND_CEILING, Decimal
 from statistics import median
@@ -158,102 +157,6 @@ def rules() -> Rows:
     ]
 
 
-def fixed_plans() -> Rows:
-    """Least and greatest share over the plans of a family, by promise."""
-    shown = {
-        "order statistic, or affine law with residuals per run": ("held-out runs", "affine, per run", 104),
-        "affine law, independent residuals": ("held-out runs", "affine, independent", 104),
-        "independent increments": ("held-out runs", "independent increments", 104),
-        "affine law per run, 5 epochs after the switch": ("known loss", "affine, per run", 104),
-        "independent increments, 5 epochs after the switch": ("known loss", "independent increments", 104),
-        "the plan never run, affine law per run, no margin": ("unseen plan", "affine, per run", 104),
-        "plans of the design, none of them run, the same": ("unseen plan", "affine, per run", 288),
-    }
-    rows = [["", "AlexNet", "", "", "MobileNet", "", ""]]
-    for name, (setting, method, runs) in shown.items():
-        own = where(source("promises-held-out")["fixed"], setting=setting, method=method)
-        own = [row for row in own if row["runs"] and row["runs"] + row["refused"] == runs]
-        cells = [name]
-        for family in ("digits-alexnet", "digits-mobilenet"):
-            for promised in (0.9, 0.95, 0.99):
-                shares = [row["delivered"] for row in where(own, family=family, promised=promised)]
-                ends = [f"{share:.2f}".replace("1.00", "1") for share in (min(shares), max(shares))]
-                cells.append(" to ".join(dict.fromkeys(ends)))
-        rows.append(cells)
-    return rows
-
-
-def few_runs() -> Rows:
-    names = {"few": "51 runs", "halves": "half", "sixty": "60 of each"}
-    chosen, rows = source("promises-held-out")["chosen"], []
-    for drawn in where(chosen, collection="drawn"):
-        how = {None: "marginal", 0.95: "confidence 0.95"}.get(drawn["confidence"])
-        if how is None or (drawn["confidence"] and drawn["known"] != "sixty"):
-            continue
-        same = {key: drawn[key] for key in ("known", "confidence", "promised")}
-        cells = [f"{names[drawn['known']]}, {how}", _share(drawn["promised"])]
-        for row in (drawn, *where(chosen, collection="tuned", **same)):
-            made = row["delivered"] is not None
-            cells.append(f"{_share(row['delivered'])} ({row['standard_error'] or 0:.3f})" if made else "none")
-            cells.append(f"{100 * row['refused']:.0f} %")
-        rows.append(cells)
-    return rows
-
-
-def runs_per_plan() -> Rows:
-    rows = []
-    for promised in (0.8, 0.9, 0.95, 0.99):
-        for known in (12, 24, 60, 300):
-            cells = [_share(promised), str(known)]
-            for confidence in (None, 0.95):
-                asked = {"known": known, "confidence": confidence, "promised": promised}
-                (row,) = where(source("promises-held-out")["pooled"], **asked)
-                made = row["delivered"] is not None
-                least = f" ({_share(row['least'])}; {row['families']})" if made else ""
-                cells += [
-                    f"{_share(row['delivered'])}{least}" if made else "none",
-                    f"{100 * row['refused']:.0f} %",
-                ]
-            rows.append(cells)
-    return rows
-
-
-def promises_kept() -> Rows:
-    """A row for each careful promise, and one for the two of a family without margin."""
-    known = {"never run": "the design's 300", "all runs": "all 600"}
-    rows, before = [], ""
-    for row in source("promises-kept")["rows"]:
-        if row["setting"] == "flattered":
-            both = where(source("promises-kept")["flattered"], family=row["family"])
-            label, cells = "the design's, *no margin*", _promise(both)
-        else:
-            label, cells = f"{FAMILIES[row['family']]}, {known[row['setting']]}", _promise([row])
-        if row["setting"] != "flattered" or label != before:
-            rows.append([label if label != before else "", *cells])
-        before = label
-    return rows
-
-
-def _promise(rows: Sequence[Values]) -> list[str]:
-    """Cells of promises at one target."""
-    cells = [f"{rows[0]['target']:.2f}", "; ".join(f"{row['promised']:.2f}" for row in rows)]
-    if rows[0]["delivered"] is None:
-        return [*cells, "none", "", "", ""]
-    plans = (re.sub(r", 0 [\w-]+$", "", row["plan"]).replace("pruned-", "p") for row in rows)
-    shares = (
-        f"**{_share(row['delivered'])}**" if row["p_value"] < 0.05 else _share(row["delivered"])
-        for row in rows
-    )
-    quantiles = (", ".join(f"{row[key]:.2f}" for row in rows) for key in ("paper_quantile", "observed"))
-    runs = dict.fromkeys(str(row["runs_before"]) for row in rows)
-    return [*cells, *map("; ".join, (plans, runs, shares, quantiles))]
-
-
-def _share(share: float) -> str:
-    """As the tables on estimation print it: 0.87, 0.935, 1."""
-    return f"{share:.3f}".rstrip("0").rstrip(".")
-
-
 def console(commands: Sequence[Values], shown: Sequence[str]) -> Rows:
     """What recorded commands printed, of the kinds of lines that a page shows: by label, and tables whole."""
     printed = {f"$ {row['command']}": row["text"].splitlines() for row in commands}
@@ -334,16 +237,12 @@ def _every(words: Iterable[str], between: str = ", ") -> str:
 TABLES: dict[str, Callable[[Sequence[str]], Rows]] = {
     "attempts": lambda _: attempts(),
     "commands of training-loop": lambda shown: console(source("training-loop")["commands"], shown),
-    "fixed plans": lambda _: fixed_plans(),
-    "few runs": lambda _: few_runs(),
     "headline": lambda _: headline(),
     "levels": lambda _: levels(),
     "measured": lambda _: measured(),
     "policies": lambda _: policies(),
-    "promises kept": lambda _: promises_kept(),
     "records": lambda _: records(),
     "rules": lambda _: rules(),
-    "runs per plan": lambda _: runs_per_plan(),
     "set sizes": lambda _: set_sizes(),
     "software": lambda _: software(),
 }
