@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import special
 
@@ -37,10 +37,7 @@ def mixed_quantile() -> float:
     return certified_quantile(MIXED, P).upper
 
 
-def test_the_expected_label_is_the_mean():
-    assert expected_label().quantile(MIXED) == pytest.approx(MIXED.mean(), rel=1e-14)
-
-
+@settings(max_examples=15)
 @given(st.floats(0.05, 20))
 def test_chernoffs_bound_never_lies_below_the_quantile(rate):
     label = entropic_label(P, rate)
@@ -58,6 +55,9 @@ def test_the_best_rate_gives_the_entropic_value_at_risk():
     levels = [evar_quantile(MIXED, level) for level in (0.3, 0.9, 0.99, 0.9999)]
     assert all(one < other for one, other in itertools.pairwise([MIXED.mean(), *levels]))
     assert evar_quantile(FinalLoss(4.0, ()), 0.95) == 4.0
+    assert best_rate(FinalLoss(4.0, ()), P) is None
+    atoms = FinalLoss(9.0, ((Term(-1.0, Empirical(values=(2.0, 6.0))), 2),))
+    assert entropic_label(P, best_rate(atoms, P)).quantile(atoms) >= certified_quantile(atoms, P).upper
 
 
 @given(st.floats(0.01, 30))
@@ -68,7 +68,8 @@ def test_the_normal_label_lies_above_the_normal_quantile_and_touches_it_at_its_d
     assert normal_label(0.95, own).quantile(MIXED) == pytest.approx(exact, rel=1e-12)
 
 
-def test_labels_add_up_over_the_parts():
+def test_labels_add_up_over_the_parts_and_the_expected_one_is_the_mean():
+    assert expected_label().quantile(MIXED) == pytest.approx(MIXED.mean(), rel=1e-14)
     rng = np.random.default_rng(3)
     terms = [Term(-float(rng.uniform(0.1, 2)), law) for law in (FAST, SLOW, FAST)]
     for label in (expected_label(), normal_label(0.9, 0.7), entropic_label(P, 2.0)):
@@ -76,37 +77,37 @@ def test_labels_add_up_over_the_parts():
         assert whole == pytest.approx(5 + 2 * label.values(terms).sum() + label.surcharge, rel=1e-13)
 
 
-def test_without_randomness_there_is_no_rate():
-    assert best_rate(FinalLoss(3.0, ()), P) is None
+@pytest.mark.parametrize(
+    ("law", "label", "words"),
+    [
+        (InverseGamma(shape=1.5, scale=1.0), normal_label(0.9, 1.0).quantile, "needs variances"),
+        (
+            StudentT(degrees_of_freedom=3.0, location=0, scale=1),
+            entropic_label(P, 1.0).quantile,
+            "no exponential",
+        ),
+        (
+            StudentT(degrees_of_freedom=3.0, location=0, scale=1),
+            lambda loss: best_rate(loss, P),
+            "no exponential",
+        ),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_laws_without_what_a_label_needs_are_refused(law, label, words):
+    with pytest.raises(NotCoveredError, match=words):
+        label(FinalLoss(9.0, ((Term(1.0, law), 1),)))
 
 
-def test_observed_values_have_all_labels():
-    loss = FinalLoss(9.0, ((Term(-1.0, Empirical(values=(2.0, 6.0))), 2),))
-    assert entropic_label(P, best_rate(loss, P)).quantile(loss) >= certified_quantile(loss, P).upper
-
-
-def test_laws_without_what_a_label_needs_are_refused():
-    heavy = FinalLoss(9.0, ((Term(-1.0, InverseGamma(shape=1.5, scale=1.0)), 1),))
-    with pytest.raises(NotCoveredError, match="needs variances"):
-        normal_label(0.9, 1.0).quantile(heavy)
-    untruncated = FinalLoss(9.0, ((Term(1.0, StudentT(degrees_of_freedom=3.0, location=0, scale=1)), 1),))
-    with pytest.raises(NotCoveredError, match="no exponential moments"):
-        entropic_label(P, 1.0).quantile(untruncated)
-    with pytest.raises(NotCoveredError, match="no exponential moments"):
-        best_rate(untruncated, P)
-
-
-@pytest.mark.parametrize("value", [0.0, -1.0, math.inf, math.nan])
-def test_parameters_that_are_not_positive_are_refused(value):
-    with pytest.raises(InvalidInputError, match="positive"):
-        normal_label(0.9, value)
-    with pytest.raises(InvalidInputError, match="positive"):
-        entropic_label(P, value)
-
-
-@pytest.mark.parametrize("level", [0.0, 1.0])
-def test_levels_that_are_no_probabilities_are_refused(level):
-    with pytest.raises(InvalidInputError, match="between 0 and 1"):
-        normal_label(level, 1.0)
-    with pytest.raises(InvalidInputError, match="between 0 and 1"):
-        entropic_label(level, 1.0)
+@pytest.mark.parametrize(
+    ("levels", "parameter", "words"),
+    [
+        *(((0.9, P), value, "positive") for value in (0.0, -1.0, math.inf, math.nan)),
+        *(((level, level), 1.0, "between 0 and 1") for level in (0.0, 1.0)),
+    ],
+)
+def test_parameters_that_cannot_be_are_refused(levels, parameter, words):
+    with pytest.raises(InvalidInputError, match=words):
+        normal_label(levels[0], parameter)
+    with pytest.raises(InvalidInputError, match=words):
+        entropic_label(levels[1], parameter)

@@ -1,5 +1,6 @@
-"""One pass: what it proves at any width, and that labels are dropped for dominance alone."""
+"""Inside the label setting: bounds, passes, dominance and whole numbers, against all paths."""
 
+import itertools
 import math
 
 import numpy as np
@@ -7,14 +8,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from depl.benchmarks.studies.helpers.path_problems import FAMILIES, family_problem
+from depl.benchmarks.studies.helpers.path_problems import FAMILIES
 from depl.heuristics.paths import kernels
+from depl.heuristics.paths.additive_problem import AdditiveProblem
+from depl.heuristics.paths.bounds import lagrangian_dual, least_loss, least_time
+from depl.heuristics.paths.completions import least_completions
 from depl.heuristics.paths.kernels import Budgets, Labels, Rows, Steps
-from depl.heuristics.paths.search import LabelSearch, Prefix, Stops
+from depl.heuristics.paths.search import LabelSearch, Prefix
 from depl.heuristics.paths.setting import Prepared, prepare
-from depl.models.solving.result import Termination
+from depl.heuristics.paths.whole_numbers import RESOLUTION, WholeProblem, in_whole_numbers
 from tests.cases.additive_cases import all_paths, brute_force
 from tests.cases.label_cases import small_problem
+
+SEEDS = range(48)
 
 
 def search_of(problem) -> LabelSearch:
@@ -23,24 +29,81 @@ def search_of(problem) -> LabelSearch:
     return LabelSearch(prepared.whole, prepared.bounds)
 
 
-@pytest.mark.parametrize("width", [1, 2, 5, math.inf])
-@pytest.mark.parametrize("gap", [0.0, 0.1])
-def test_a_pass_brackets_the_optimum_at_any_width(width, gap):
+def test_the_dual_never_exceeds_the_optimum_nor_what_is_least_that_of_all_paths():
+    tight = timed = 0
+    for seed in SEEDS:
+        problem = small_problem(seed)
+        whole = in_whole_numbers(problem)
+        best = brute_force(problem)
+        if math.isfinite(best):
+            dual = lagrangian_dual(whole)
+            bounds = [point.bound for point in dual.points]
+            assert bounds == sorted(bounds, reverse=True)
+            assert bounds[0] * whole.weight_unit <= best * (1 + 1e-9)
+            assert dual.path is None or problem.feasible(dual.path)
+            tight += bounds[0] * whole.weight_unit >= 0.5 * best
+        problem = problem.within(100.0, problem.maximum_loss)
+        totals = {path: problem.totals(path) for path in all_paths(problem)}
+        whole = in_whole_numbers(problem)
+        loss, path = least_loss(whole)
+        lowest = min(problem.initial_loss, *(row[2] for row in totals.values()))
+        assert (totals[path][2] if path else problem.initial_loss) == pytest.approx(lowest)
+        times = [row[1] for other, row in totals.items() if problem.feasible(other)]
+        if not times:
+            assert loss > whole.loss_budget
+            continue
+        bound, dual = least_time(whole)
+        assert 0 <= bound * 100.0 / whole.maximum_time <= min(times) * (1 + 1e-6)
+        assert dual.path is None or problem.totals(dual.path)[1] >= min(times) * (1 - 1e-9)
+        timed += 1
+    assert tight > 10
+    assert timed > 20
+
+
+def test_every_row_is_met_by_every_prefix_of_a_feasible_path():
+    prefixes = 0
+    for seed in SEEDS:
+        problem = small_problem(seed)
+        prepared = prepare(problem)
+        if not isinstance(prepared, Prepared):
+            assert math.isinf(brute_force(problem))
+            continue
+        whole, bounds = prepared.whole, prepared.bounds
+        for path in filter(problem.feasible, all_paths(problem)):
+            weight = sum(int(whole.weights[k, m]) for k, m in enumerate(path))
+            spent = np.zeros(3)
+            for k, m in enumerate(path):
+                before = path[k - 1] if k else whole.start
+                spent += (whole.weights[k, m], whole.times[k, m], whole.losses[k, before, m])
+                rows = bounds.rows_after(k + 1)
+                values = np.column_stack([rows.counted, rows.time_prices, rows.loss_prices]) @ spent
+                values += rows.completions[:, m] - rows.limits
+                assert (values <= rows.counted * weight + rows.slacks + bounds.slack).all()
+                prefixes += 1
+    assert prefixes > 300
+
+
+def test_a_pass_brackets_the_optimum_at_any_width():
     for seed in range(30):
         problem = small_problem(seed)
         best = brute_force(problem)
-        if math.isinf(best):
-            continue
-        search = search_of(problem)
-        found = search.run(width=width, gap=gap)
-        unit = search.whole.weight_unit
-        assert found.lower * unit <= best * (1 + 1e-9)
-        if found.path is not None:
-            assert problem.totals(found.path)[0] == pytest.approx(found.upper * unit, rel=1e-9)
-            assert problem.feasible(found.path)
-        if width == math.inf:
-            assert found.lower >= (1 - gap - 1e-9) * found.upper
-            assert found.upper * unit * (1 - gap) <= best * (1 + 1e-9)
+        if math.isfinite(best):
+            for width, gap in itertools.product((1, 2, 5, math.inf), (0.0, 0.1)):
+                check_pass(problem, best, width, gap)
+
+
+def check_pass(problem, best, width, gap):
+    """The interval of one pass holds the optimum; its path, if any, has the weight it says."""
+    search = search_of(problem)
+    found = search.run(width=width, gap=gap)
+    unit = search.whole.weight_unit
+    assert found.lower * unit <= best * (1 + 1e-9)
+    if found.path is not None:
+        assert problem.totals(found.path)[0] == pytest.approx(found.upper * unit, rel=1e-9)
+        assert problem.feasible(found.path)
+    if width == math.inf:
+        assert found.lower >= (1 - gap - 1e-9) * found.upper
+        assert found.upper * unit * (1 - gap) <= best * (1 + 1e-9)
 
 
 def test_a_prefix_its_forbidden_models_and_the_cutoff_are_kept():
@@ -70,18 +133,7 @@ def test_a_prefix_its_forbidden_models_and_the_cutoff_are_kept():
     assert parts > 3
 
 
-def test_a_pass_that_is_stopped_keeps_a_bound():
-    problem = family_problem(np.random.default_rng(7), "free", 30, 3)
-    search = search_of(problem)
-    whole = search.run()
-    few = search.run(stops=Stops(most_labels=500))
-    assert few.stopped is Termination.EXHAUSTED
-    assert search.bounds.lower * (1 - 1e-9) <= few.lower <= whole.upper
-    late = search.run(stops=Stops(expired=lambda: True))
-    assert (late.stopped, late.labels, late.path) == (Termination.TIME_LIMIT, 0, None)
-
-
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from(sorted(FAMILIES)))
 def test_the_labels_kept_are_those_that_nothing_matches_or_beats(seed, family):
     rng = np.random.default_rng(seed)
@@ -89,30 +141,16 @@ def test_the_labels_kept_are_those_that_nothing_matches_or_beats(seed, family):
     count = int(rng.integers(1, 40))
     weights, times, losses = (rng.integers(1, high, count) for _ in range(3))
     labels = Labels(
-        weights,
-        times,
-        losses,
+        *(weights, times, losses),
         np.zeros(count),
         np.zeros(count, dtype=np.int32),
         np.arange(count, dtype=np.int32),
         np.array([0, count, count]),
     )
-    steps = Steps(
-        np.zeros(1, dtype=np.int64),
-        np.zeros(1, dtype=np.int64),
-        np.zeros((2, 1), dtype=np.int64),
-        np.array([0, 1]),
-        np.zeros(1, dtype=np.int32),
-    )
-    rows = Rows(
-        np.ones(1),
-        np.zeros(1),
-        np.zeros(1),
-        np.zeros(1),
-        np.zeros(1),
-        np.zeros((1, 2)),
-        np.zeros((1, 2, 3), dtype=np.int64),
-    )
+    free, free_losses = np.zeros(1, dtype=np.int64), np.zeros((2, 1), dtype=np.int64)
+    steps = Steps(free, free, free_losses, np.array([0, 1]), np.zeros(1, dtype=np.int32))
+    none = (np.zeros(1) for _ in range(4))
+    rows = Rows(np.ones(1), *none, np.zeros((1, 2)), np.zeros((1, 2, 3), dtype=np.int64))
     found = Labels._make(
         [np.empty(count, dtype=column.dtype) for column in labels[:6]] + [np.zeros(3, dtype=np.int64)]
     )
@@ -129,3 +167,96 @@ def test_the_labels_kept_are_those_that_nothing_matches_or_beats(seed, family):
     }
     assert kept == undominated
     assert number == len(undominated)
+
+
+# --- whole numbers ---------------------------------------------------------------------------------------
+
+
+def sums(whole: WholeProblem, path: tuple[int, ...]) -> tuple[int, int, int]:
+    """Weight, time and loss of a path in whole numbers."""
+    before = (whole.start, *path[:-1])
+    return (
+        sum(int(whole.weights[k, m]) for k, m in enumerate(path)),
+        sum(int(whole.times[k, m]) for k, m in enumerate(path)),
+        sum(int(whole.losses[k, p, m]) for k, (p, m) in enumerate(zip(before, path, strict=True))),
+    )
+
+
+def test_sums_fall_short_by_less_than_one_unit_per_epoch():
+    compared = 0
+    for seed in range(40):
+        problem = small_problem(seed)
+        whole = in_whole_numbers(problem)
+        unit = 1 / whole.scale
+        assert unit * problem.epochs <= RESOLUTION
+        for path in all_paths(problem)[::7]:
+            steps = enumerate(zip((problem.start, *path[:-1]), path, strict=True))
+            if not all(whole.allowed[k, p, m] for k, (p, m) in steps):
+                continue
+            compared += 1
+            weight, time, loss = problem.totals(path)
+            in_units = sums(whole, path)
+            assert -1e-2 <= weight / whole.weight_unit - in_units[0] < len(path) + 1e-2
+            if math.isfinite(problem.maximum_time):
+                assert -1e-3 <= time / problem.maximum_time / unit - in_units[1] < len(path) + 1e-2
+            assert -0.5 <= (loss - problem.initial_loss) / unit - in_units[2] < len(path) + 0.5
+    assert compared > 500
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.integers(1, 9),
+    st.sampled_from([-1e-6, -1e-9, -1e-10, 0.0, 1e-10, 8e-10, 1e-9, 2e-9, 1e-6]),
+    st.floats(0.01, 100),
+)
+def test_budgets_hold_what_keeps_them_and_nothing_that_is_refused(epochs, beyond, size):
+    # one model; the path of all epochs needs exactly its budgets, which are moved by ``beyond``
+    each = size / epochs
+    problem = AdditiveProblem(
+        models=("a",),
+        weights=np.ones((epochs, 1)),
+        times=np.full((epochs, 1), each),
+        losses=np.full((epochs, 2, 1), -each),
+        allowed=np.ones((epochs, 2, 1), dtype=bool),
+        initial_loss=size + 1.0,
+        maximum_loss=1.0 - beyond,
+        maximum_time=size * (1 - beyond),
+    )
+    path = (0,) * epochs
+    exact_time, exact_loss = problem.totals(path)[1:]
+    for changed in (problem.within(size, 1.0 - beyond), problem.within(size * (1 - beyond), 1.0)):
+        whole = in_whole_numbers(changed)
+        _, time, loss = sums(whole, path)
+        # with a single step, one that breaks T_max alone is not allowed at all
+        kept = bool(whole.allowed[0, 1, 0]) and time <= whole.maximum_time and loss <= whole.loss_budget
+        if kept:
+            assert changed.feasible(path)
+        if exact_time <= changed.maximum_time and exact_loss <= changed.maximum_loss:
+            assert kept
+
+
+@pytest.mark.parametrize("whole", [False, True])
+@pytest.mark.parametrize("start", [0, 1])
+def test_completions_are_the_least_of_all_sequences(whole: bool, start: int) -> None:
+    rng = np.random.default_rng(4)
+    negative = 0
+    for _ in range(30):
+        epochs, count = int(rng.integers(1, 5)), int(rng.integers(1, 4))
+        shape = (epochs, count + start, count)
+        steps = rng.integers(-9, 9, shape) if whole else rng.normal(size=shape)
+        allowed = rng.random(shape) < 0.7
+        found = least_completions(steps, allowed)
+        assert found.dtype == steps.dtype
+        for k, m in np.ndindex(epochs, count):
+            sums = [0]
+            for length in range(1, epochs - k):
+                for rest in itertools.product(range(count), repeat=length):
+                    pairs = list(enumerate(itertools.pairwise((m, *rest)), k + 1))
+                    if all(allowed[layer, before, after] for layer, (before, after) in pairs):
+                        sums.append(sum(steps[layer, before, after] for layer, (before, after) in pairs))
+            assert found[k, m] == pytest.approx(min(sums), abs=1e-12)
+            negative += found[k, m] < 0
+    assert negative > 10
+    far = np.array([[[-1.0, np.inf], [-1.0, -1.0]]] * 3)
+    for allowed in (None, np.isfinite(far)):
+        assert least_completions(far, allowed).tolist() == [[-2.0, -2.0], [-1.0, -1.0], [0.0, 0.0]]

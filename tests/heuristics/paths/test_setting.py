@@ -1,6 +1,7 @@
 """The label setting is exact: against enumeration, the arc-flow program, closed forms and invariances."""
 
 import dataclasses
+import itertools
 import math
 
 import numpy as np
@@ -8,15 +9,14 @@ import pytest
 
 from depl.benchmarks.studies.helpers.path_peers import arc_flow_optimum
 from depl.benchmarks.studies.helpers.path_problems import FAMILIES, family_problem
-from depl.heuristics.paper.network import cost_down, cost_up
 from depl.heuristics.paths.additive_problem import AdditiveProblem
+from depl.heuristics.paths.ranking import RankedPaths
 from depl.heuristics.paths.setting import least_weight
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.solving.methods import Limits
 from depl.models.solving.result import Termination
-from tests.cases.additive_cases import random_problem
+from tests.cases.additive_cases import all_paths
 from tests.cases.label_cases import best_of_all, require_agreement, small_problem
-from tests.cases.uncompiled import compiled_and_plain
 
 SAMPLE = range(60)
 DIFFERENTIAL = range(1000, 1600)
@@ -27,15 +27,13 @@ def problem_by_hand(
     gains: list[list[float]],
     *,
     times: list[list[float]] | None = None,
-    switch: float = 0.0,
     initial: float = 10.0,
     target: float,
     latest: float = math.inf,
 ) -> AdditiveProblem:
-    """Two models, weights and gains by epoch and model; every switch costs the same."""
+    """Two models, weights and gains by epoch and model; every switch is free."""
     array = np.array(gains)
     losses = np.repeat(-array[:, None, :], 3, axis=1)
-    losses[:, :2] += (1 - np.eye(2)) * switch
     return AdditiveProblem(
         models=("a", "b"),
         weights=np.array(weights),
@@ -46,6 +44,10 @@ def problem_by_hand(
         maximum_loss=target,
         maximum_time=latest,
     )
+
+
+def large_problem(epochs: int) -> AdditiveProblem:
+    return family_problem(np.random.default_rng(7), "free", epochs, 3)
 
 
 def test_a_sample_of_small_problems_has_the_optimum_of_enumeration_and_of_the_program():
@@ -73,29 +75,34 @@ def test_problems_too_large_to_enumerate_have_the_optimum_of_the_program(family)
     require_agreement(problem, least_weight(problem), answer.weight)
 
 
-def test_a_heavier_label_of_lower_loss_does_not_hide_a_lighter_one():
-    # b, b gains 6 at weight 8 and must go on to 7; a, b gains 4 at weight 3 and reaches 7 with b for 4 more
-    problem = problem_by_hand(
-        [[1.0, 6.0], [9.0, 2.0], [9.0, 4.0]], [[1.0, 3.0], [0.0, 3.0], [0.0, 3.0]], target=3.0
-    )
+TWO_WAYS = [[1.0, 5.0]] * 5  # one expensive epoch does what five cheap ones do
+
+
+@pytest.mark.parametrize(
+    ("weights", "gains", "aim", "models"),
+    [
+        # b, b gains 6 at weight 8 and must go on to 7; a, b gains 4 at weight 3 and b reaches 7 for 4 more
+        (
+            [[1.0, 6.0], [9.0, 2.0], [9.0, 4.0]],
+            [[1.0, 3.0], [0.0, 3.0], [0.0, 3.0]],
+            {"target": 3},
+            (0, 1, 1),
+        ),
+        # the first epoch of either model does harm: l rises to 11 before the second brings it to 1
+        ([[1.0, 9.0], [1.0, 9.0]], [[-1.0, -1.0], [10.0, 0.0]], {"target": 1}, (0, 0)),
+        ([[1.0, 4.5]] * 5, TWO_WAYS, {"target": 5}, (1,)),
+        ([[1.0, 5.5]] * 5, TWO_WAYS, {"target": 5}, (0,) * 5),
+        ([[1.0, 5.5]] * 5, TWO_WAYS, {"target": 5, "latest": 4.0}, (1,)),
+        ([[0.0, 1.0]] * 4, [[1.0, 9.0]] * 4, {"target": 7}, (0, 0, 0, 0)),  # epochs that weigh nothing
+        ([[1e-9, 1e6]] * 4, [[1.0, 4.0]] * 4, {"target": 7}, (0, 0, 0)),  # 3e-9 among weights of 1e6
+        ([[1.0, 1.0]], [[1.0, 1.0]], {"target": 10}, ()),  # met already
+    ],
+)
+def test_paths_by_hand(weights, gains, aim, models):
+    problem = problem_by_hand(weights, gains, **aim)
     found = least_weight(problem)
-    assert found.path.models == (0, 1, 1)
-    assert found.weight == 7
-
-
-def test_a_loss_above_the_first_one_may_come_back():
-    # the first epoch of either model does harm: l rises to 11 before the second brings it to 1
-    problem = problem_by_hand([[1.0, 9.0], [1.0, 9.0]], [[-1.0, -1.0], [10.0, 0.0]], target=1.0)
-    assert least_weight(problem).path.models == (0, 0)
-
-
-def test_the_number_of_epochs_is_free():
-    # one expensive epoch does what five cheap ones do
-    weights, gains = [[1.0, 4.5]] * 5, [[1.0, 5.0]] * 5
-    assert least_weight(problem_by_hand(weights, gains, target=5.0)).path.models == (1,)
-    expensive = [[1.0, 5.5]] * 5
-    assert least_weight(problem_by_hand(expensive, gains, target=5.0)).path.models == (0,) * 5
-    assert least_weight(problem_by_hand(expensive, gains, target=5.0, latest=4.0)).path.models == (1,)
+    assert found.path.models == models
+    require_agreement(problem, found, sum(weights[k][m] for k, m in enumerate(models)))
 
 
 def test_whole_numbers_are_met_with_equality():
@@ -108,37 +115,27 @@ def test_whole_numbers_are_met_with_equality():
     assert least_weight(problem.within(0.7, -1e-8)).termination is Termination.INFEASIBLE
 
 
-def test_what_is_met_already_needs_no_epoch_and_what_cannot_be_met_says_why():
-    problem = problem_by_hand([[1.0, 1.0]], [[1.0, 1.0]], target=10.0)
-    met = least_weight(problem)
-    assert (met.termination, met.path.models, met.lower_bound, met.gap) == (Termination.OPTIMAL, (), 0.0, 0.0)
-    high = least_weight(problem.within(5.0, 8.5))
-    assert high.reason == "models: target 8.5 unreachable; lowest loss 9"
-    slow = least_weight(problem.within(0.25, 9.0))
-    assert slow.termination is Termination.INFEASIBLE
-    assert slow.reason.startswith("models: target 9 unreachable; lowest loss")
-    assert least_weight(problem.within(-1.0, 9.0)).termination is Termination.INFEASIBLE
-    assert least_weight(problem.within(0.0, 9.0)).termination is Termination.INFEASIBLE
-
-
-def test_too_little_time_for_several_epochs_is_proved_and_said():
-    problem = problem_by_hand([[1.0, 1.0]] * 4, [[1.0, 2.0]] * 4, times=[[1.0, 2.5]] * 4, target=6.0)
-    assert least_weight(problem.within(4.0, 6.0)).path.time == 4.0
-    slow = least_weight(problem.within(3.9, 6.0))
-    assert slow.termination is Termination.INFEASIBLE
-    assert "within T_max 3.9; the least time is at least" in slow.reason
-
-
-def test_epochs_that_weigh_nothing_are_found_as_such():
-    problem = problem_by_hand([[0.0, 1.0]] * 4, [[1.0, 9.0]] * 4, target=7.0)
-    found = least_weight(problem)
-    assert (found.termination, found.weight, found.lower_bound) == (Termination.OPTIMAL, 0.0, 0.0)
-
-
-def test_weights_many_orders_apart_keep_the_proof_sharp():
-    # the optimum is 3e-9 among weights of 1e6
-    problem = problem_by_hand([[1e-9, 1e6]] * 4, [[1.0, 4.0]] * 4, target=7.0)
-    require_agreement(problem, least_weight(problem), 3e-9)
+@pytest.mark.parametrize(
+    ("epochs", "latest", "target", "words"),
+    [
+        (1, 5.0, 8.5, "models: target 8.5 unreachable; lowest loss 9"),
+        (1, 0.25, 9.0, "models: target 9 unreachable; lowest loss"),
+        (1, -1.0, 9.0, ""),
+        (1, 0.0, 9.0, ""),
+        (4, 3.9, 6.0, "within T_max 3.9; the least time is at least"),
+    ],
+)
+def test_what_cannot_be_met_is_proved_and_says_why(epochs, latest, target, words):
+    problem = problem_by_hand(
+        [[1.0, 1.0]] * epochs,
+        [[1.0, 1.0 + (epochs > 1)]] * epochs,
+        times=[[1.0, 2.5]] * epochs,
+        target=target,
+    )
+    found = least_weight(problem.within(latest, target))
+    assert (found.termination, found.path) == (Termination.INFEASIBLE, None)
+    assert words in found.reason
+    assert list(RankedPaths(problem.within(latest, target))) == []
 
 
 def test_losses_too_large_for_the_tolerance_are_refused():
@@ -166,19 +163,10 @@ def test_names_and_units_do_not_matter():
         assert other.weight == pytest.approx(7 * found.weight, rel=1e-9)
 
 
-def test_fifty_epochs_lie_between_the_graphs():
-    problem = random_problem(np.random.default_rng(12), 50, 3)
-    problem = dataclasses.replace(problem, initial_loss=40.0, maximum_loss=15.0, maximum_time=25.0)
-    found = least_weight(problem)
-    assert len(found.path.models) > 20
-    assert cost_down(problem, 300) <= found.weight <= cost_up(problem, 300) < math.inf
-
-
-@pytest.mark.parametrize("gap", [0.05, 0.01, 1e-3])
+@pytest.mark.parametrize("gap", [0.05, 1e-3])
 def test_a_wanted_gap_is_certified(gap):
-    problem = family_problem(np.random.default_rng(3), "free", 30, 3)
+    problem = large_problem(30)
     best = least_weight(problem)
-    assert best.termination is Termination.OPTIMAL
     found = least_weight(problem, Limits(gap=gap))
     assert found.termination in (Termination.GAP_REACHED, Termination.OPTIMAL)
     assert found.lower_bound <= best.weight * (1 + 1e-9)
@@ -187,42 +175,65 @@ def test_a_wanted_gap_is_certified(gap):
     assert found.labels <= best.labels
 
 
-def test_stages_narrow_an_interval_that_holds_the_optimum():
-    problem = family_problem(np.random.default_rng(7), "free", 60, 3)
-    rows: list[tuple[float, float]] = []
-    found = least_weight(problem, Limits(progress=lambda _, upper, lower: rows.append((lower, upper))))
-    assert found.termination is Termination.OPTIMAL
+@pytest.mark.parametrize(
+    ("limits", "most_labels", "why"),
+    [
+        (Limits(time_limit=0.0), 10**6, Termination.TIME_LIMIT),
+        *((Limits(), most, Termination.EXHAUSTED) for most in (1, 100, 5000)),
+    ],
+)
+def test_a_limit_ends_in_an_interval_that_holds_the_optimum(limits, most_labels, why):
+    problem, rows = large_problem(60), []
+    best = least_weight(problem, Limits(progress=lambda _, upper, lower: rows.append((lower, upper)))).weight
     assert len(rows) > 1
     assert [lower for lower, _ in rows] == sorted(lower for lower, _ in rows)
-    assert all(lower <= found.weight <= upper for lower, upper in rows)
-
-
-@pytest.mark.parametrize("most_labels", [1, 100, 5000])
-def test_a_budget_of_labels_ends_in_an_interval_that_holds_the_optimum(most_labels):
-    problem = family_problem(np.random.default_rng(7), "free", 60, 3)
-    best = least_weight(problem).weight
-    found = least_weight(problem, most_labels=most_labels)
-    assert found.termination is Termination.EXHAUSTED
+    assert all(lower <= best <= upper for lower, upper in rows)
+    found = least_weight(problem, limits, most_labels=most_labels)
+    assert found.termination is why
     assert 0 < found.lower_bound <= best * (1 + 1e-9)
     assert found.weight >= best * (1 - 1e-9)
     assert found.weight == math.inf or problem.feasible(found.path.models)
 
 
-def test_a_time_limit_ends_in_an_interval_that_holds_the_optimum():
-    problem = family_problem(np.random.default_rng(7), "free", 60, 3)
-    best = least_weight(problem).weight
-    found = least_weight(problem, Limits(time_limit=0.0))
-    assert found.termination is Termination.TIME_LIMIT
-    assert 0 < found.lower_bound <= best * (1 + 1e-9) <= found.weight * (1 + 2e-9)
+# --- the lightest paths in order ------------------------------------------------------------------------
 
 
-def test_compiled_and_plain_code_find_the_same():
-    compiled, plain = compiled_and_plain(
-        "import numpy as np\n"
-        "from depl.benchmarks.studies.helpers.path_problems import FAMILIES, family_problem\n"
-        "from depl.heuristics.paths.setting import least_weight\n"
-        "for family in FAMILIES:\n"
-        "    print(repr(least_weight(family_problem(np.random.default_rng(5), family, 9, 3))))\n"
-    )
-    assert compiled == plain
-    assert compiled.count("OPTIMAL") == len(FAMILIES)
+def test_the_lightest_paths_are_those_of_sorting_all():
+    several = 0
+    for seed in range(40):
+        problem = small_problem(seed)
+        if seed == 3:  # no training comes first where the target is met
+            problem = problem.within(problem.maximum_time, problem.initial_loss)
+        paths = [path for path in [(), *all_paths(problem)] if problem.feasible(path)]
+        weights = sorted(problem.totals(path)[0] for path in paths)
+        ranked, found = RankedPaths(problem), []
+        for path in itertools.islice(ranked, 40):
+            found.append(path)
+            assert ranked.lower_bound <= [*weights, math.inf][len(found)] * (1 + 1e-9)
+        several += len(found) > 1
+        assert [path.weight for path in found] == pytest.approx(weights[:40], rel=1e-9)
+        assert len({path.models for path in found}) == len(found)
+        assert all(problem.feasible(path.models) for path in found)
+        if len(weights) < 40:
+            assert (ranked.termination, ranked.lower_bound) == (Termination.OPTIMAL, math.inf)
+        if len(weights) > 40:
+            assert ranked.termination is None
+            assert found[-1].weight * (1 - 1e-2) <= ranked.lower_bound
+    assert several > 10
+
+
+@pytest.mark.parametrize(
+    ("limits", "most_labels", "why"),
+    [(Limits(time_limit=0.0), 10**6, Termination.TIME_LIMIT), (Limits(), 30, Termination.EXHAUSTED)],
+)
+def test_a_limit_ends_the_list_with_a_bound_of_what_is_left(limits, most_labels, why):
+    problem = family_problem(np.random.default_rng(3), "correlated", 20, 3)
+    first = [path.weight for path in itertools.islice(RankedPaths(problem), 30)]
+    assert first[0] == pytest.approx(least_weight(problem).weight, rel=1e-9)
+    ranked = RankedPaths(problem, limits, most_labels=most_labels)
+    found = [path.weight for path in ranked]
+    assert ranked.termination is why
+    assert len(found) < 30
+    assert found == pytest.approx(first[: len(found)])
+    assert 0 < ranked.lower_bound <= first[len(found)] * (1 + 1e-9)
+    assert next(ranked, None) is None
