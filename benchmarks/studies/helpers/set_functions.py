@@ -1,7 +1,7 @@
 """Random problems of stage 1 and set functions: submodular ones, and some that look so and are not.
 
 Drawn before anything is solved. In every submodular family at least half of the least minimisers are neither
-empty nor everything; tests/heuristics/submodular/test_families.py holds the generator to that.
+empty nor everything; tests/heuristics/submodular/test_minimise.py holds the generator to that.
 """
 
 import math

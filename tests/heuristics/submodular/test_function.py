@@ -11,9 +11,7 @@ import pytest
 from depl.benchmarks.studies.helpers.set_functions import (
     NOT_SUBMODULAR,
     SUBMODULAR,
-    random_selection,
 )
-from depl.heuristics.data.set_function import selection_function
 from depl.heuristics.submodular.families import (
     capped,
     concave_of_weight,
@@ -39,14 +37,11 @@ from depl.heuristics.submodular.function import (
     proved,
     subset_of_index,
 )
-from depl.heuristics.submodular.minimise import brute_force
 from depl.heuristics.submodular.minimum_norm import minimum_norm_point
 from depl.heuristics.submodular.submodularity import check_base, holds_at, random_search, witness
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
-from tests.oracles.sixty_digits import digits, exact_product, total
+from tests.oracles.sixty_digits import digits, total
 
-DRAWS = {**SUBMODULAR, **{f"not submodular: {name}": draw for name, draw in NOT_SUBMODULAR.items()}}
-SQUARE = oracle(5, lambda subset: len(subset) ** 2)
 Exact = Callable[[frozenset[int]], Fraction]
 
 
@@ -136,15 +131,7 @@ def exact_concave(rng: np.random.Generator) -> tuple[SetFunction, Exact]:
     return concave_of_weight(weights, shape, linear), value
 
 
-def exact_selection(rng: np.random.Generator) -> tuple[SetFunction, Exact]:
-    problem = random_selection(rng, 5, priced=True, base=True)
-    return selection_function(problem), lambda chosen: exact_product(problem, chosen)
-
-
-EXACT = [exact_cut, exact_coverage, exact_facility, exact_concave, exact_selection]
-
-
-@pytest.mark.parametrize("draw", EXACT)
+@pytest.mark.parametrize("draw", [exact_cut, exact_coverage, exact_facility, exact_concave])
 def test_gains_are_within_their_noise_of_60_digits_and_the_noise_is_small(draw) -> None:
     rng = np.random.default_rng(31)
     for _ in range(30):
@@ -161,21 +148,6 @@ def test_gains_are_within_their_noise_of_60_digits_and_the_noise_is_small(draw) 
             assert abs(Fraction(gain) - exact(frozenset(order[:count].tolist())) + start) <= noise
 
 
-@pytest.mark.parametrize("name", DRAWS)
-def test_a_restriction_has_the_gains_of_the_whole(name: str) -> None:
-    rng = np.random.default_rng(sorted(DRAWS).index(name))
-    for _ in range(3):
-        function = DRAWS[name](rng, int(rng.integers(4, 9)))
-        part = function.restricted(frozenset({1}), frozenset({0, 3}))
-        free = [place for place in range(function.size) if place not in {0, 1, 3}]
-        gains, values = all_gains(part), all_values(function)
-        for index, value in enumerate(all_values(part)):
-            whole = {1} | {free[place] for place in subset_of_index(index)}
-            wanted = values[sum(1 << place for place in whole)]
-            assert value == pytest.approx(wanted, abs=part.noise(gains) + 1e-12 * abs(wanted))
-        assert part.whole == function.whole
-
-
 @pytest.mark.parametrize("scale", [1.0, 1e-12, 3.7e40, 1e-321])
 def test_sums_are_off_by_one_rounding_whatever_their_number(scale: float) -> None:
     rng = np.random.default_rng(32)
@@ -188,13 +160,6 @@ def test_sums_are_off_by_one_rounding_whatever_their_number(scale: float) -> Non
     whole = ExactSums(rng.integers(-(10**9), 10**9, 500))
     assert whole.exact
     assert whole.noise(whole.over(sets)) == 0
-
-
-@pytest.mark.parametrize("name", SUBMODULAR)
-def test_half_of_the_minimisers_are_neither_empty_nor_everything(name: str) -> None:
-    rng = np.random.default_rng(7)
-    functions = [SUBMODULAR[name](rng, int(rng.integers(4, 11))) for _ in range(40)]
-    assert sum(0 < len(brute_force(function).subset) < function.size for function in functions) >= 20
 
 
 # --- submodular or not ----------------------------------------------------------------------------------
@@ -212,8 +177,9 @@ def exact_exchange(table: dict[frozenset[int], Fraction], size: int) -> bool:
 @pytest.mark.parametrize("family", SUBMODULAR)
 def test_families_are_proved_by_construction_and_by_all_triples_up_to_rounding(family: str) -> None:
     function = SUBMODULAR[family](np.random.default_rng(1), 6)
-    assert function.known.verdict is Verdict.PROVED
     found = exhaustive(function)
+    assert function.known.verdict is Verdict.PROVED
+    assert function.restricted(frozenset({0}), frozenset({1})).known.proved
     assert found.verdict is Verdict.PROVED or found.short < 1e-13
     assert found.proved or family in {"cut with real data", "square root", "K^ T^"}
 
@@ -224,8 +190,7 @@ def test_other_families_are_refuted_with_a_triple_that_holds(family: str) -> Non
     found = exhaustive(function)
     assert found.verdict is Verdict.REFUTED
     assert holds_at(function, found.violation)
-    table = {chosen: Fraction(function.value(chosen)) for chosen in subsets(6)}
-    assert not exact_exchange(table, 6)
+    assert not exact_exchange({chosen: Fraction(function.value(chosen)) for chosen in subsets(6)}, 6)
     assert function.known.verdict is not Verdict.PROVED
     assert found.violation.excess <= found.short < math.inf
 
@@ -246,29 +211,33 @@ def test_sums_rounded_to_floats_are_decided_as_rational_numbers_decide() -> None
     assert verdicts == {Verdict.PROVED, Verdict.REFUTED}
 
 
-def test_a_violation_by_one_unit_in_the_last_place_is_found() -> None:
+def nearly_modular(chosen: frozenset[int]) -> float:
     """f(0 1) exceeds f(0) + f(1) by 2**-105, which the float sum of these two does not show."""
     table = {frozenset(): 0.0, frozenset({0}): 1.0, frozenset({1}): 2.0**-52 * (1 - 2.0**-53)}
-    found = exhaustive(oracle(2, lambda chosen: table.get(chosen, 1.0 + 2.0**-52)))
-    assert found.verdict is Verdict.REFUTED
-    assert found.violation.excess == 2.0**-105
+    return table.get(chosen, 1.0 + 2.0**-52)
+
+
+def small_square(chosen: frozenset[int]) -> Fraction:
+    return Fraction(len(chosen) ** 2, 10**6)
 
 
 @pytest.mark.parametrize(
-    "function",
+    ("function", "verdict"),
     [
-        concave_of_weight([0.0, 0.0, 2.0], square_root()),  # constant in the first two
-        oracle(3, lambda chosen: Fraction(len(chosen), 3)),  # numbers that are no floats
-        oracle(3, lambda chosen: Fraction(len(chosen) ** 2, 10**6), error=1e-3),
-        oracle(2, lambda chosen: 1.5e308 if chosen else 0.0),  # sums overflow
+        (concave_of_weight([0.0, 0.0, 2.0], square_root()), Verdict.UNKNOWN),  # constant in the first two
+        (oracle(3, lambda chosen: Fraction(len(chosen), 3)), Verdict.UNKNOWN),  # numbers that are no floats
+        (oracle(2, lambda chosen: 1.5e308 if chosen else 0.0), Verdict.UNKNOWN),  # sums overflow
+        (oracle(3, small_square, error=1e-3), Verdict.UNKNOWN),
+        (oracle(3, small_square), Verdict.REFUTED),  # without an error that hides it
+        (oracle(2, nearly_modular), Verdict.REFUTED),
     ],
 )
-def test_what_rounding_leaves_open_stays_open(function: SetFunction) -> None:
-    assert exhaustive(function).verdict is Verdict.UNKNOWN
-
-
-def test_an_excess_is_refuted_without_an_error_that_hides_it() -> None:
-    assert exhaustive(oracle(3, lambda chosen: Fraction(len(chosen) ** 2, 10**6))).verdict is Verdict.REFUTED
+def test_what_rounding_leaves_open_stays_open_and_nothing_else(
+    function: SetFunction, verdict: Verdict
+) -> None:
+    found = exhaustive(function)
+    assert found.verdict is verdict
+    assert function.size != 2 or verdict is Verdict.UNKNOWN or found.violation.excess == 2.0**-105
 
 
 @pytest.mark.parametrize(
@@ -283,6 +252,7 @@ def test_negative_arcs_refute_by_their_pair_or_are_made_good(function: SetFuncti
     assert function.known.violation == violation
     assert function.known.proved == exhaustive(function).proved == (violation is None)
     assert violation is None or holds_at(function, violation)
+    assert not function.restricted(frozenset(), frozenset()).known.proved or violation is None
 
 
 def test_random_orders_refute_a_square_of_any_size_and_never_a_submodular_function() -> None:
@@ -297,26 +267,22 @@ def test_random_orders_refute_a_square_of_any_size_and_never_a_submodular_functi
     assert random_search(oracle(6, lambda subset: min(len(subset), 3)), rng) == UNKNOWN
 
 
-def test_the_witness_of_a_base_is_a_violating_triple() -> None:
-    """The base of |S|**2 in the order 0 ... 4 is (1, 3, 5, 7, 9); at X = {4} it is 9 > f(X) = 1."""
-    order = np.arange(5)
-    assert check_base(SQUARE, order, SQUARE.chain(order), order, SQUARE.chain(order)) is None
-    found = witness(SQUARE, order, frozenset({4}))
-    assert found.verdict is Verdict.REFUTED
-    assert found.violation.excess == 2
-    assert holds_at(SQUARE, found.violation)
-    assert "i = 0" in exhaustive(SQUARE).reason
-    assert "exceed by 2" in exhaustive(SQUARE).reason
-    assert not holds_at(iwata(4), Violation(frozenset(), 0, 1, 1.0))
+@pytest.mark.parametrize("constant", [0, 10**12])
+def test_the_witness_of_a_base_is_a_violating_triple(constant: int) -> None:
+    """The base of |S|**2 in the order 0 ... 4 is (1, 3, 5, 7, 9); at X = {4} it is 9 > f(X) = 1.
 
-
-def test_a_violation_beside_a_large_constant_is_noticed_while_a_method_runs() -> None:
-    """|S|**2 + 10**12: the base of one order passes f on the prefixes of the opposite one by up to 20."""
-    function = oracle(5, lambda chosen: len(chosen) ** 2 + 10**12)
+    It passes f on the prefixes of the opposite order by up to 20, also beside a large constant.
+    """
+    function = oracle(5, lambda subset: len(subset) ** 2 + constant)
     order, other = np.arange(5), np.arange(5)[::-1]
-    found = check_base(function, order, function.chain(order), other, function.chain(other))
-    assert found is not None
+    base = function.chain(order)
+    assert check_base(function, order, base, order, base) is None
+    assert holds_at(function, check_base(function, order, base, other, function.chain(other)).violation)
+    found = witness(function, order, frozenset({4}))
+    assert (found.verdict, found.violation.excess) == (Verdict.REFUTED, 2)
     assert holds_at(function, found.violation)
+    assert "exceed by 2" in exhaustive(function).reason
+    assert not holds_at(iwata(4), Violation(frozenset(), 0, 1, 1.0))
 
 
 def test_noise_of_floats_is_no_violation() -> None:
@@ -332,11 +298,6 @@ def test_noise_of_floats_is_no_violation() -> None:
             order, other = rng.permutation(5), rng.permutation(5)
             assert check_base(function, order, function.chain(order), other, function.chain(other)) is None
     assert minimum_norm_point(functions[1]).settled
-
-
-def test_a_part_of_a_refuted_function_is_unknown_and_of_a_proved_one_proved() -> None:
-    assert quadratic([[0, 3], [0, 0]]).restricted(frozenset(), frozenset()).known is UNKNOWN
-    assert iwata(4).restricted(frozenset({0}), frozenset({1})).known.proved
 
 
 # --- refusals -------------------------------------------------------------------------------------------
