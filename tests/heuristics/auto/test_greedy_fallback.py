@@ -9,7 +9,7 @@ from depl.heuristics.auto.greedy_fallback import with_greedy_fallback
 from depl.models.evaluation.evaluate import plan_cost
 from depl.models.foundation.deadline import OutOfTimeError
 from depl.models.problem.plan import Plan
-from depl.models.solving.methods import Cutoff, Limits, Outcome, find
+from depl.models.solving.methods import Cutoff, Limits, Outcome
 from depl.models.solving.result import Termination
 from depl.models.solving.solve import VerificationError
 
@@ -50,11 +50,6 @@ def test_time_that_ends_before_there_is_anything_leaves_the_greedy_plan(tiny):
     assert found.lower_bound == 0.0
 
 
-def test_a_method_with_a_plan_returns_it_and_says_nothing_of_another(tiny):
-    found = with_greedy_fallback(held)(tiny, limits_now())
-    assert found == held(tiny, limits_now())
-
-
 @pytest.mark.parametrize("limits", [Limits(), Limits(time_limit=2e6, cutoff=Cutoff(3.0))])
 def test_without_a_limit_or_for_a_caller_with_a_plan_the_method_runs_alone(tiny, limits, monkeypatch):
     monkeypatch.setattr(greedy_fallback, "density_greedy", None)  # calling it would fail
@@ -69,12 +64,6 @@ def test_a_bound_above_the_greedy_plan_is_a_defect_and_is_told(tiny):
 
     with pytest.raises(VerificationError, match="says 'wrong'; a greedy plan costs"):
         with_greedy_fallback(wrong)(tiny, limits_now())
-
-
-@pytest.mark.parametrize("method", ["depl", "exact"])
-def test_the_loop_and_exact_search_fall_back_on_it(method):
-    assert find(method).run.__wrapped__.__name__ == method
-    assert find(method).summary
 
 
 def test_where_nothing_costs_anything_there_is_a_greedy_plan_all_the_same(tiny):

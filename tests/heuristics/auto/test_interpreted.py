@@ -1,4 +1,4 @@
-"""Kernels that may be interpreted give the same bits as compiled: plans and bounds of whole solves."""
+"""Kernels that may be interpreted give the same bits as compiled: paths, plans and bounds of whole solves."""
 
 import sys
 from collections.abc import Iterator
@@ -9,9 +9,9 @@ import pytest
 from numba.core.dispatcher import Dispatcher
 
 import depl
-from depl.instances.generator import random_instances
+from depl.benchmarks.studies.helpers.path_problems import FAMILIES, family_problem
+from depl.heuristics.paths.setting import least_weight
 from depl.models.foundation import compiling
-from depl.models.problem.instance import Instance
 
 
 def marked() -> Iterator[Dispatcher]:
@@ -23,22 +23,22 @@ def marked() -> Iterator[Dispatcher]:
                     yield item
 
 
-def answer(instance: Instance, method: str, looks: int) -> tuple[str, float, bytes]:
-    """The end, the bound and the plan."""
-    found = depl.solve(instance, method, looks=looks)
-    return found.termination.value, found.lower_bound, msgspec.json.encode(found.plan)
+def answers(what: str, looks: int) -> list[str]:
+    """The end, the bound and the plan; or lightest paths."""
+    if what == "paths":
+        drawn = (family_problem(np.random.default_rng(5), family, 9, 3) for family in FAMILIES)
+        return [repr(least_weight(problem)) for problem in drawn]
+    found = depl.solve(depl.load("tiny"), what, looks=looks)
+    return [found.termination.value, repr(found.lower_bound), repr(msgspec.json.encode(found.plan))]
 
 
-@pytest.mark.parametrize(("method", "looks"), [("exact", 200), ("depl", 100)])
-def test_answers_do_not_depend_on_what_is_compiled(method, looks, monkeypatch):
-    rng = np.random.default_rng(4)
-    shape = {"clusters": (2, 2), "datasets": (1, 2), "models": (2, 3), "maximum_epochs": (4, 5)}
-    instances = [depl.load("tiny"), *random_instances(rng, 1, **shape)]
-    answers = []
+@pytest.mark.parametrize(("what", "looks"), [("exact", 100), ("depl", 50), ("paths", 0)])
+def test_answers_do_not_depend_on_what_is_compiled(what, looks, monkeypatch):
+    found = []
     for due in (True, False):
         monkeypatch.setattr(compiling._Interpreted, "_is_due", lambda *_, due=due: due)
         for kernel in marked():
             kernel.__class__ = compiling._Interpreted
-        answers.append([answer(instance, method, looks) for instance in instances])
-    assert answers[0] == answers[1]
+        found.append(answers(what, looks))
+    assert found[0] == found[1]
     assert len({kernel for kernel in marked() if kernel._spent > 0}) > 3  # they were interpreted

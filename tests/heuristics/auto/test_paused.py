@@ -48,6 +48,7 @@ def test_a_method_goes_on_where_it_was(tiny: Instance) -> None:
 
 
 def test_a_method_that_is_stopped_ends_with_what_it_holds(tiny: Instance) -> None:
+    assert Paused(Counting(), tiny, Limits()).stop() is None  # never begun
     counting = Counting()
     paused = Paused(counting, tiny, Limits())
     paused.proceed(turns(5))
@@ -56,22 +57,6 @@ def test_a_method_that_is_stopped_ends_with_what_it_holds(tiny: Instance) -> Non
     assert (found.termination, found.lower_bound) == (Termination.TIME_LIMIT, 5.0)
     assert paused.ended
     assert not [thread for thread in threading.enumerate() if thread is paused._thread]
-
-
-def test_a_method_that_was_never_begun_holds_nothing(tiny: Instance) -> None:
-    assert Paused(Counting(), tiny, Limits()).stop() is None
-
-
-def test_only_one_runs_at_a_time(tiny: Instance) -> None:
-    first, second = Counting(40), Counting(40)
-    both = Paused(first, tiny, Limits()), Paused(second, tiny, Limits())
-    seen = []
-    while not all(item.ended for item in both):
-        for item in both:
-            item.proceed(turns(7))
-            seen.append((first.count, second.count))
-    assert seen[:3] == [(7, 0), (7, 7), (15, 7)]
-    assert seen[-1] == (40, 40)
 
 
 def test_what_a_method_raises_is_raised_to_who_lets_it_proceed(tiny: Instance) -> None:
