@@ -24,7 +24,7 @@ def cost_of(method, instance) -> float:
     return evaluate(instance, method(instance, Limits()).plan, quantile=False).cost
 
 
-QUICK = [("paper-alexnet-deadline", 2), ("paper-alexnet-deadline", 4), ("paper-alexnet-deadline-normal", 3)]
+QUICK = [("paper-alexnet-deadline", 4), ("paper-alexnet-deadline-normal", 3)]
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_greedy_is_as_much_more_expensive_than_the_optimum_as_known(family, plac
 
 
 @pytest.mark.parametrize("method", [expected_greedy, expected_cost])
-@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("target", [5, 13])
 def test_both_readings_return_certified_plans_not_below_the_optimum_and_claim_nothing(method, target):
     instance = load("paper-mobilenet", target)
     outcome = method(instance, Limits())
@@ -84,26 +84,12 @@ def test_the_cost_aware_reading_takes_the_cheapest_plan_of_its_expected_loss():
 
 
 @pytest.mark.parametrize("method", [expected_greedy, expected_cost])
-def test_a_choice_of_data_or_clusters_is_refused(method):
+def test_what_is_met_needs_no_epoch_failure_names_its_stage_and_choices_are_refused(method):
+    met = method(load("paper-alexnet", 9).replace(maximum_loss=25.0), Limits())
+    assert met.plan.epochs == ()
+    missed = method(load("paper-alexnet", 9).replace(maximum_loss=-40.0), Limits())
+    assert missed.plan is None
+    assert missed.reason.startswith("models")
+    assert math.isfinite(missed.lower_bound)
     with pytest.raises(NotCoveredError, match="given data and clusters"):
         method(load("tiny"), Limits())
-
-
-@pytest.mark.parametrize("method", [expected_greedy, expected_cost])
-def test_nothing_is_trained_for_a_target_that_is_met_already(method):
-    outcome = method(load("paper-alexnet", 9).replace(maximum_loss=25.0), Limits())
-    assert outcome.plan.epochs == ()
-
-
-@pytest.mark.parametrize("method", [expected_greedy, expected_cost])
-def test_failure_names_its_stage(method):
-    outcome = method(load("paper-alexnet", 9).replace(maximum_loss=-40.0), Limits())
-    assert outcome.plan is None
-    assert outcome.reason.startswith("models")
-    assert math.isfinite(outcome.lower_bound)
-
-
-@pytest.mark.parametrize("method", [expected_greedy, expected_cost])
-def test_the_time_limit_is_kept(method):
-    outcome = method(load("paper-alexnet-deadline", 5), Limits(time_limit=1e-9))
-    assert (outcome.termination, outcome.plan) == (Termination.TIME_LIMIT, None)

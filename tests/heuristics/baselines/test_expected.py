@@ -137,70 +137,11 @@ def instances(draw: st.DrawFn) -> Instance:
 
 
 @given(instances(), st.sampled_from([frozenset("d"), frozenset("e"), frozenset("de")]))
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=30)
 def test_every_sequence_is_the_best_of_all(instance: Instance, datasets: frozenset[str]) -> None:
     found = lowest_expected_sequences(instance, datasets, 5)
     assert found == [by_brute_force(instance, datasets, epochs) for epochs in range(1, 6)]
-
-
-def test_an_expensive_switch_is_made_only_where_enough_epochs_are_left_to_repay_it() -> None:
-    # b gains 0.3 more in each epoch, a switch to it costs 0.7: worth it from three epochs on.
-    slow = Model(name="a", size=0.0, improvement=constant(0.2))
-    fast = Model(name="b", size=0.0, improvement=constant(0.5))
-    expensive = (switch("a", "b", Deterministic(value=0.7)),)
-    found = lowest_expected_sequences(instance_of(slow, fast, initial_model="a", switches=expensive), ONE, 4)
-    assert found == [("a",), ("a", "a"), ("b", "b", "b"), ("b", "b", "b", "b")]
-
-
-def test_without_an_initial_model_the_first_epoch_is_no_switch() -> None:
-    slow = Model(name="a", size=0.0, improvement=constant(0.2))
-    fast = Model(name="b", size=0.0, improvement=constant(0.5))
-    found = lowest_expected_sequences(instance_of(slow, fast, other_switches=Forbidden()), ONE, 2)
-    assert found == [("b",), ("b", "b")]
-
-
-def test_forbidden_switches_are_not_made() -> None:
-    slow = Model(name="a", size=0.0, improvement=constant(0.2))
-    fast = Model(name="b", size=0.0, improvement=constant(0.5))
-    instance = instance_of(slow, fast, initial_model="a", other_switches=Forbidden())
-    assert lowest_expected_sequences(instance, ONE, 3)[-1] == ("a", "a", "a")
-
-
-def test_equal_losses_go_to_the_lower_compute() -> None:
-    big = Model(name="big", size=0.0, improvement=constant(0.3), demand=2.0)
-    small = Model(name="small", size=0.0, improvement=constant(0.3), demand=1.0)
-    assert lowest_expected_sequences(instance_of(big, small), ONE, 2)[-1] == ("small", "small")
-
-
-def test_equal_losses_and_compute_go_to_the_models_listed_first() -> None:
-    # 0.1 + 0.2 = 0.2 + 0.1 = 0.15 + 0.15, which is not so in binary fractions.
-    tables = {"z": (0.1, 0.2), "y": (0.2, 0.1), "x": (0.15, 0.15)}
-    models = [
-        Model(
-            name=name,
-            size=0.0,
-            improvement=TabledImprovement(epochs=tuple(constant(value) for value in (*values, 0, 0, 0, 0))),
-        )
-        for name, values in tables.items()
-    ]
-    stay = {"other_switches": Forbidden()}
-    assert lowest_expected_sequences(instance_of(*models, **stay), ONE, 2)[-1] == ("z", "z")
-    assert lowest_expected_sequences(instance_of(*reversed(models), **stay), ONE, 2)[-1] == ("x", "x")
-
-
-def test_only_the_mean_of_an_improvement_counts() -> None:
-    steady = Model(name="a", size=0.0, improvement=ConstantImprovement(noise=Normal(mean=0.5, variance=1e-6)))
-    wild = Model(
-        name="b", size=0.0, improvement=ConstantImprovement(noise=Normal(mean=0.501, variance=100.0))
-    )
-    assert lowest_expected_sequences(instance_of(steady, wild), ONE, 1) == [("b",)]
-
-
-def test_no_epochs_have_no_sequences() -> None:
-    assert (
-        lowest_expected_sequences(instance_of(Model(name="a", size=0.0, improvement=constant(1.0))), ONE, 0)
-        == []
-    )
+    assert lowest_expected_sequences(instance, datasets, 0) == []
 
 
 @pytest.mark.parametrize(

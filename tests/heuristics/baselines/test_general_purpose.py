@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 import depl
-from depl.heuristics.baselines.density import density_greedy
 from depl.heuristics.baselines.drafts import Appraiser, Draft
-from depl.heuristics.baselines.peers import fastest_cluster, random_draft, random_drafts
+from depl.heuristics.baselines.peers import random_draft
 from depl.instances.generator import random_instances
 from depl.models.evaluation.evaluate import evaluate, final_loss
 from depl.models.problem.instance import (
@@ -19,10 +18,9 @@ from depl.models.problem.instance import (
     Dataset,
     Instance,
     Model,
-    Switch,
     Target,
 )
-from depl.models.problem.laws import Deterministic, Forbidden
+from depl.models.problem.laws import Deterministic
 from depl.models.solving.methods import Limits
 from depl.models.solving.result import Termination
 
@@ -75,12 +73,6 @@ def least_weight(values, weights, least):
 
 
 @pytest.mark.parametrize("method", NAMES)
-def test_the_method_is_registered_with_a_sentence(method):
-    (known,) = [item for item in depl.methods() if item.name == method]
-    assert known.summary.endswith(".")
-
-
-@pytest.mark.parametrize("method", NAMES)
 @pytest.mark.parametrize(
     "instance",
     [*SMALL[:2], *(pytest.param(item, marks=pytest.mark.slow) for item in SMALL[2:])],
@@ -97,47 +89,44 @@ def test_every_plan_passes_the_verifier_and_nothing_is_claimed_about_cost(method
         assert result.cost >= lower_bound(instance.fingerprint) * (1 - 1e-9)
 
 
-def test_the_optimum_of_the_tiny_instance_is_found(tiny):
-    assert depl.solve(tiny, "random").cost == pytest.approx(28)
-
-
-def test_density_does_not_see_that_the_last_epoch_could_be_cheaper_elsewhere(tiny):
-    # All on cloud: (4 + 4 + sqrt 8)^2 / (5 - 1.25) with pruned last, (3 * 4)^2 / (5 - 1.5) with full alone.
-    cost = (8 + math.sqrt(8)) ** 2 / 3.75 + 1
-    assert depl.solve(tiny, "density-greedy").cost == pytest.approx(cost)
-    assert depl.solve(tiny, "fastest-cluster").cost == pytest.approx(144 / 3.5 + 1)
-
-
-def test_one_model_on_one_cluster_is_solved_by_all_alike(steady):
-    assert {round(solved(steady, method).cost, 9) for method in NAMES} == {24.0}
-
-
-@pytest.mark.parametrize("method", NAMES)
-def test_a_target_that_is_met_at_the_start_needs_no_epoch(method, steady):
-    result = solved(steady.replace(maximum_loss=10), method)
-    assert result.cost == 0
-    assert result.epochs == 0
-
-
-@pytest.mark.parametrize("method", NAMES)
-def test_where_nothing_reaches_the_target_it_says_so(method, steady):
-    result = solved(steady.replace(maximum_loss=3), method)  # 10 - 3 * 2 > 3
-    assert result.plan is None
-    assert "target 3 at omega 0.9" in result.reason
+@pytest.mark.parametrize(
+    ("method", "cost"),
+    [
+        ("random", 28.0),  # the optimum
+        # all on cloud, with pruned last; density does not see that the last epoch could be cheaper elsewhere
+        ("density-greedy", (8 + math.sqrt(8)) ** 2 / 3.75 + 1),
+        ("fastest-cluster", 144 / 3.5 + 1),  # full alone
+    ],
+)
+def test_closed_forms(tiny, steady, method, cost):
+    assert depl.solve(tiny, method).cost == pytest.approx(cost)
+    assert solved(steady, method).cost == pytest.approx(24.0)
+    assert solved(steady.replace(maximum_loss=10), method).cost == 0
+    missed = solved(steady.replace(maximum_loss=3), method)  # 10 - 3 * 2 > 3
+    assert missed.plan is None
+    assert "target 3 at omega 0.9" in missed.reason
 
 
 def test_the_greedy_takes_the_densest_item_and_pays_for_it():
-    # Density takes 5 for 5 twice; three of 3 for 3.2 cover 9 as well, but no single exchange leads there.
-    instance = knapsack((5.0, 3.0), (5.0, 3.2), 9.0)
-    assert least_weight((5.0, 3.0), (5.0, 3.2), 9.0) == pytest.approx(9.6)
-    assert depl.solve(instance, "density-greedy").cost == pytest.approx(10)
-
-
-def test_the_greedy_repairs_a_first_choice_that_was_too_small():
-    # By density alone six epochs of value 1 reach 6 of 9; pricing epochs finds 3 x 3 for 12.
-    instance = knapsack((1.0, 3.0), (1.0, 4.0), 9.0)
-    result = depl.solve(instance, "density-greedy")
-    assert least_weight((1.0, 3.0), (1.0, 4.0), 9.0) <= result.cost <= 12
+    """Two of 5 for 5; three of 3 for 3.2 cover 9 for 9.6 as well, but no single exchange leads there."""
+    models = tuple(
+        Model(
+            name=f"item-{value}",
+            size=0,
+            demand=weight,
+            improvement=ConstantImprovement(noise=Deterministic(value=value)),
+        )
+        for value, weight in ((5.0, 5.0), (3.0, 3.2))
+    )
+    target = Target(initial_loss=9, maximum_loss=0, quantile_level=0.5, maximum_epochs=6, round_deadline=1)
+    knapsack = Instance(
+        name="knapsack",
+        clusters=(Cluster(name="site", capacity=100, bandwidth=1, unit_cost=1),),
+        datasets=(Dataset(name="data", volume=1),),
+        models=models,
+        target=target,
+    )
+    assert depl.solve(knapsack, "density-greedy").cost == pytest.approx(10)
 
 
 def test_the_same_seed_gives_the_same_plan_and_another_seed_another_search():
@@ -149,39 +138,14 @@ def test_the_same_seed_gives_the_same_plan_and_another_seed_another_search():
     assert len(costs) > 1
 
 
-@pytest.mark.parametrize("method", NAMES)
-def test_the_time_limit_stops_it(method):
-    result = depl.solve(depl.load("paper-alexnet-deadline-5"), method, time_limit=1e-9)
-    assert result.termination is Termination.TIME_LIMIT
-
-
-@pytest.mark.parametrize("run", [random_drafts, density_greedy, fastest_cluster])
-def test_an_interrupt_keeps_what_is_held(run, tiny):
-    def interrupt(seconds: float, incumbent: float, bound: float) -> None:
-        raise KeyboardInterrupt
-
-    outcome = run(tiny, Limits(progress=interrupt))
-    assert outcome.termination is Termination.INTERRUPTED
-    assert evaluate(tiny, outcome.plan).feasible
-
-
 @pytest.mark.parametrize("value", [0, 1.5, True, "many"])
 def test_an_impossible_count_is_refused(value, tiny):
     with pytest.raises(depl.InvalidInputError, match=r"draws: must be a whole number from 1 on"):
         depl.solve(tiny, "random", options={"draws": value})
 
 
-def test_forbidden_switches_are_never_made(tiny):
-    names = [model.name for model in tiny.models]
-    pairs = itertools.permutations(names, 2)
-    rigid = tiny.replace(switches=tuple(Switch(previous=p, following=m, law=Forbidden()) for p, m in pairs))
-    for method in NAMES:
-        plan = solved(rigid, method).plan
-        assert plan is None or len({epoch.model for epoch in plan.epochs}) == 1
-
-
-@pytest.mark.parametrize("drafts", [10, pytest.param(25, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("instance", SMALL[:4], ids=lambda item: item.name)
+@pytest.mark.parametrize("drafts", [6, pytest.param(25, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("instance", SMALL[:3], ids=lambda item: item.name)
 def test_an_appraisal_agrees_with_the_evaluation_of_the_plan(instance, drafts):
     rng, appraiser = np.random.default_rng(5), Appraiser(instance, Limits())
     seen = 0
