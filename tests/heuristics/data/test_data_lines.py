@@ -9,7 +9,6 @@ from depl.heuristics.data.data_lines import (
     RATES,
     corner_lines,
     exchange_rates,
-    fitting,
     good_sets,
     tangents,
 )
@@ -34,43 +33,25 @@ def ends_of(volumes: np.ndarray, intervals: int) -> np.ndarray:
     return np.linspace(volumes.min() * (1 - 1e-12), total, intervals + 1)
 
 
-@pytest.mark.parametrize("relative", [RATES, np.array([1e-3]), np.geomspace(0.01, 3, 9)])
-@pytest.mark.parametrize("intervals", [1, 3, 40])
 @pytest.mark.parametrize(
     "seed", [pytest.param(seed, marks=[] if seed < 3 else pytest.mark.slow) for seed in range(8)]
 )
-def test_no_set_is_below_all_corners_in_any_direction(
-    seed: int, intervals: int, relative: np.ndarray
-) -> None:
+def test_no_set_is_below_all_corners_in_any_direction(seed: int) -> None:
     """a c + b F and sqrt(c) + b F of every set are at least those of the best corner, whatever the rates."""
-    columns = drawn(seed)
-    ends = ends_of(columns[0], intervals)
-    work, transfers = corner_lines(*columns, ends, relative)
-    rng = np.random.default_rng(seed)
-    for volume, c, paid in all_sets(*columns).T:
-        i = min(int(np.searchsorted(ends, volume, side="right")) - 1, intervals - 1)
+    columns, rng = drawn(seed), np.random.default_rng(seed)
+    volume, c, paid = all_sets(*columns)
+    for relative, intervals in itertools.product(
+        (RATES, np.array([1e-3]), np.geomspace(0.01, 3, 9)), (1, 3, 40)
+    ):
+        ends = ends_of(columns[0], intervals)
+        work, transfers = corner_lines(*columns, ends, relative)
+        i = np.minimum(np.searchsorted(ends, volume, side="right") - 1, intervals - 1)
         t = (volume - ends[i]) / (ends[i + 1] - ends[i])
         corner_work = (1 - t) * work[:, 2 * i] + t * work[:, 2 * i + 1]
         corner_paid = (1 - t) * transfers[:, 2 * i] + t * transfers[:, 2 * i + 1]
-        for weight in np.exp(4 * rng.normal(size=12)):
-            for f in (np.asarray, np.sqrt):
-                least = (f(corner_work) + weight * corner_paid).min()
-                assert f(c) + weight * paid >= least * (1 - 1e-9)
-
-
-@pytest.mark.parametrize("seed", range(8))
-def test_a_concave_cost_is_least_at_an_end_of_an_interval(seed: int) -> None:
-    """What the frontier relies on, with one interval for all volumes and a line for what is learnt."""
-    columns = drawn(seed)
-    ends = ends_of(columns[0], 1)
-    work, transfers = corner_lines(*columns, ends)
-    rng = np.random.default_rng([seed, 1])
-    volume, c, paid = all_sets(*columns)
-    for weight, slope in np.exp(2 * rng.normal(size=(40, 2))):
-        corners = np.sqrt(work) + weight * transfers - slope * np.tile(ends, len(work)).reshape(work.shape)
-        assert (np.sqrt(c) + weight * paid - slope * volume).min() >= corners.min() - 1e-9 * abs(
-            corners
-        ).max()
+        for weight, f in itertools.product(np.exp(4 * rng.normal(size=12)), (np.asarray, np.sqrt)):
+            least = (f(corner_work) + weight * corner_paid).min(axis=0)
+            assert (f(c) + weight * paid >= least * (1 - 1e-9)).all()
 
 
 def test_corners_are_attained_where_fractional_sets_are_sets() -> None:
@@ -93,7 +74,7 @@ def test_free_transfers_have_one_corner() -> None:
     assert exchange_rates(work, np.zeros(7)).tolist() == [0.0]
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(2))
 def test_small_sets_pay_for_whole_datasets(seed: int) -> None:
     """The least set has the least volume and no fraction of a denser one."""
     volumes, work, transfers = drawn(seed)
@@ -106,7 +87,7 @@ def test_small_sets_pay_for_whole_datasets(seed: int) -> None:
     assert paid == pytest.approx(transfers[smallest])
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(2))
 def test_good_sets_are_those_of_their_order_at_its_own_volumes(seed: int) -> None:
     volumes, work, transfers = drawn(seed)
     for j, rate in enumerate(exchange_rates(work, transfers)):
@@ -116,12 +97,6 @@ def test_good_sets_are_those_of_their_order_at_its_own_volumes(seed: int) -> Non
         found, paid = good_sets(volumes, work, transfers, reached[large])
         assert found[j] == pytest.approx(np.cumsum(work[order])[large])
         assert paid[j] == pytest.approx(np.cumsum(transfers[order])[large], abs=1e-12)
-
-
-def test_a_set_has_no_dataset_larger_than_itself() -> None:
-    volumes = np.array([1.0, 2.0, 3.0])
-    assert fitting(volumes, 2.0).tolist() == [True, True, False]
-    assert fitting(volumes, 0.5).tolist() == [True, False, False]
 
 
 def test_free_data_at_home_bend_the_charges_and_the_line_stays_below_them() -> None:

@@ -62,15 +62,6 @@ def test_the_conditions_of_e4_at_their_edge(kind: str, base: float, t0: float, c
     assert NeededEpochs(law).product_is_concave(t0 + base, 1.0, 5.0) == concave
 
 
-def test_the_inverse_logarithm_is_concave_from_its_threshold_on() -> None:
-    base = 4.0
-    level = math.log1p(base)
-    threshold = ((base + 2) * level - 2 * base) / (level + 2)
-    needed = NeededEpochs(InverseLogDataLaw(base_volume=base))
-    assert needed.product_is_concave(threshold * (1 - 1e-9) + base, 1.0, 5.0)
-    assert not needed.product_is_concave(threshold * (1 + 1e-9) + base, 1.0, 5.0)
-
-
 @given(st.floats(0.05, 20), st.floats(0.0, 30), st.sampled_from(LAWS), st.floats(0.1, 1.9))
 def test_the_conditions_decide_concavity_of_the_product(
     base: float, t0: float, kind: str, power: float
@@ -90,7 +81,7 @@ def test_the_conditions_decide_concavity_of_the_product(
 def test_what_the_conditions_prove_all_triples_prove_too(law: str) -> None:
     rng = np.random.default_rng(3)
     verdicts = []
-    for _ in range(40):
+    for _ in range(20):
         problem = random_selection(rng, int(rng.integers(2, 8)), law, base=True)
         if rng.random() < 0.5:  # one density, a power of two so that it is one exactly
             problem = selection_of_numbers(
@@ -129,31 +120,6 @@ def test_several_densities_are_proved_and_certified(count: int) -> None:
         assert minimum_norm_point(function).optimal
 
 
-def test_on_a_concave_product_the_best_nonempty_set_is_an_end() -> None:
-    rng = np.random.default_rng(6)
-    checked = 0
-    for _ in range(200):
-        size = int(rng.integers(2, 7))
-        volumes = rng.integers(1, 9, size).astype(float)
-        law = law_of(str(rng.choice(LAWS)), float(rng.uniform(0, 20)))
-        fixed = float(rng.uniform(0, 20))
-        problem = selection_of_numbers(NeededEpochs(law), volumes, volumes / 2, fixed)
-        if not product_is_concave(problem, float(volumes.min())):
-            continue
-        checked += 1
-        index = np.arange(1, 1 << size)
-        values = problem.values((index[:, None] >> np.arange(size)) & 1 == 1)
-        ends = problem.value(frozenset({int(np.argmin(volumes))})), problem.value(frozenset(range(size)))
-        assert values.min() == pytest.approx(min(ends), rel=1e-12)
-    assert checked > 30
-
-
-def test_constant_needs_and_single_datasets_are_submodular() -> None:
-    assert submodular_by_condition(selection_of_numbers(NeededEpochs(None), [1, 2], [3, 4])).proved
-    lone = selection_of_numbers(NeededEpochs(PowerDataLaw(p=1.0)), [1.0], [3.0])
-    assert submodular_by_condition(lone).proved
-
-
 def test_an_infinite_value_without_data_is_never_proved_and_a_forced_dataset_makes_it_finite() -> None:
     problem = selection_of_numbers(NeededEpochs(PowerDataLaw(p=0.5)), [4.0, 1.0, 1.0], [4.0, 1.0, 1.0])
     assert submodular_by_condition(problem) is UNKNOWN
@@ -162,6 +128,7 @@ def test_an_infinite_value_without_data_is_never_proved_and_a_forced_dataset_mak
     forced = problem.restricted(frozenset({0}), frozenset())
     assert selection_function(forced).value([]) == problem.value(frozenset({0}))
     assert submodular_by_condition(forced).proved
+    assert submodular_by_condition(selection_of_numbers(NeededEpochs(None), [1, 2], [3, 4])).proved
 
 
 def test_tables_have_no_conditions() -> None:
@@ -188,7 +155,7 @@ def test_tables_have_no_conditions() -> None:
 def test_gains_are_off_by_no_more_than_is_granted(law: VolumeLaw, largest: float) -> None:
     """Against rational numbers with 55 digits of the logarithm or power, also where a and b ln Q cancel."""
     rng = np.random.default_rng(3)
-    for _ in range(5):
+    for _ in range(3):
         volumes, durations = largest * rng.uniform(0.01, 1, 6), rng.uniform(0, 2, 6)
         problem = selection_of_numbers(NeededEpochs(law), volumes, durations, 0.3)
         function = selection_function(problem, frozenset({0}), frozenset({3}))
