@@ -1,14 +1,16 @@
 """The bicriteria inequality, where it is tight, where the paper's cap breaks it, and what it is worth."""
 
 import dataclasses
+import itertools
 import math
 
 import numpy as np
 import pytest
 
-from depl.heuristics.paper.network import cost_down, cost_up, expanded_graph, shortest_path, with_budgets
+from depl.heuristics.paper.models import ExpandedGraph
+from depl.heuristics.paper.network import cost_down, cost_up, with_budgets
 from depl.heuristics.paths.additive_problem import AdditiveProblem
-from tests.cases.additive_cases import brute_force, random_problem
+from tests.cases.additive_cases import brute_force, is_refused, random_problem
 
 
 def problem_of(seed: int) -> AdditiveProblem:
@@ -16,22 +18,28 @@ def problem_of(seed: int) -> AdditiveProblem:
     return random_problem(rng, int(rng.integers(1, 6)), int(rng.integers(1, 4)), timed=seed % 3 > 0)
 
 
-def test_the_four_inequalities_hold():
-    tight = finite = 0
+def test_the_four_inequalities_hold_twice_the_levels_are_never_worse_and_paths_up_are_feasible():
+    tight = finite = feasible = 0
     slack = 1 + 1e-9
-    for seed in range(60):
+    for seed in range(50):
         problem = problem_of(seed)
         best = brute_force(problem)
         for levels in (7, 30, 150):
+            graph = ExpandedGraph(problem, levels)
+            found = [item.models for item in itertools.islice(graph.paths(), 20)]
+            assert all(not is_refused(problem, path) and problem.feasible(path) for path in found)
             up, down = cost_up(problem, levels), cost_down(problem, levels)
             outer, inner = (brute_force(with_budgets(problem, levels, sign)) for sign in (-1, 1))
             assert inner <= down * slack
             assert down <= best * slack
             assert best <= up * slack
             assert up <= outer * slack
+            assert cost_up(problem, 2 * levels) <= up * slack
+            assert cost_down(problem, 2 * levels) * slack >= down
             finite += math.isfinite(outer)
             tight += math.isfinite(up) and best < up
-    assert finite >= 30
+            feasible += bool(found)
+    assert min(finite, feasible) >= 30
     assert tight >= 10
 
 
@@ -49,7 +57,7 @@ def repeated(gain: float, time: float, epochs: int, limit: float, target: float)
     )
 
 
-@pytest.mark.parametrize("epochs", [3, 10])
+@pytest.mark.parametrize("epochs", [10])
 def test_almost_the_whole_shift_of_time_can_be_needed(epochs):
     # levels of width 1, epochs that take a hair more: K epochs take K levels in truth and 2 K in the graph
     levels = 2 * epochs - 1
@@ -63,7 +71,7 @@ def test_almost_the_whole_shift_of_time_can_be_needed(epochs):
     assert brute_force(with_budgets(problem, levels, -1)) == math.inf
 
 
-@pytest.mark.parametrize("epochs", [3, 10])
+@pytest.mark.parametrize("epochs", [10])
 def test_almost_the_whole_shift_of_loss_can_be_needed(epochs):
     # h = 0.1 and a gain of just under two levels counts as one: K epochs lose almost K h
     gain = 0.2 - 1e-6
@@ -80,14 +88,6 @@ def test_an_optimum_without_room_to_spare_can_be_missed_by_every_number_of_level
     assert brute_force(problem) == 2
     assert all(cost_up(problem, 10 * levels) == math.inf for levels in range(1, 100))
     assert cost_up(problem.within(1.02, 8.0), 100) == 2
-
-
-def test_with_the_papers_cap_the_upper_bound_fails_where_a_path_rises_above_the_initial_loss():
-    problem = repeated(0.5, 0.0, 15, math.inf, 5.0)
-    problem.losses[0, 1, 0] = 0.5
-    outer = brute_force(with_budgets(problem, 1000, -1))
-    assert cost_up(problem, 1000) <= outer < math.inf
-    assert shortest_path(expanded_graph(problem, 1000, printed=True)) is None
 
 
 def test_one_percent_needs_a_hundred_levels_per_epoch():

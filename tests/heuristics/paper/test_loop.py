@@ -1,7 +1,6 @@
 """The literal loop of Fig. 3: its ways back, its record, and what it does on instances solved by hand."""
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -15,11 +14,9 @@ from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.problem.instance import Cluster, Dataset, Instance, Model, Switch, Target, Transfer
 from depl.models.problem.laws import Deterministic, Forbidden, InverseGamma, StudentT
 from depl.models.problem.learning import ConstantImprovement, SubsetEpochs, TableDataLaw
-from depl.models.solving.decisions import Decision, Stage
+from depl.models.solving.decisions import Stage
 from depl.models.solving.methods import Limits, find
-from depl.models.solving.result import Result, Solution, Termination
-
-Ask = Callable[..., tuple[int, str, str]]
+from depl.models.solving.result import Result, Termination
 
 
 def gaining(name: str, gain: float, work: float = 1.0, size: float = 0.0) -> Model:
@@ -63,22 +60,31 @@ def split_sites() -> Instance:
     )
 
 
-@pytest.fixture(scope="module", params=[3, pytest.param(14, marks=pytest.mark.slow)])
-def optima(request: pytest.FixtureRequest) -> dict[Instance, Result]:
-    drawn = random_instances(
-        np.random.default_rng([7, 11]), request.param, models=(2, 3), datasets=(1, 3), maximum_epochs=(2, 4)
-    )
-    return {instance: depl.solve(instance, "enumerate") for instance in drawn}
-
-
-def test_with_one_choice_at_every_stage_the_closed_form_comes_out(steady: Instance) -> None:
-    result = depl.solve(steady, "depl-paper")
-    # 10 - 2 * 2 = 6; two epochs of c = 8 in 5 - 2 / 2 time: (2 sqrt(3 * 8))**2 / 4
-    assert result.cost == pytest.approx(24)
-    assert (result.termination, result.solution) == (Termination.EXHAUSTED, Solution.FEASIBLE)
-    assert result.lower_bound == 0
-    assert kept(result) == [("data", True), ("models", True), ("resources", True)]
-    assert result.decisions[-1].cost == pytest.approx(24)
+@pytest.mark.parametrize(
+    ("name", "changes", "options", "cost"),
+    [
+        # 10 - 2 * 2 = 6; two epochs of c = 8 in 5 - 2 / 2 time: (2 sqrt(3 * 8))**2 / 4
+        ("steady", {}, {}, 24.0),
+        ("steady", {"maximum_time": None, "round_deadline": 2.0}, {}, 2 * 3 * 8 / 1.5),  # x = 8 / (2 - 0.5)
+        ("steady", {"maximum_loss": 10.0}, {}, 0.0),
+        ("steady", {"initial_loss": -1.0, "maximum_loss": 0.0}, {}, 0.0),
+        # E5: Chernoff's bound of three fulls at omega = 0.7 is 7.97, the true quantile 5; the optimum is 28
+        ("tiny", {}, {}, None),
+        ("tiny", {}, {"label": "normal"}, 12**2 / 3.5 + 1),  # three fulls on the cloud, E12
+    ],
+)
+def test_closed_forms(request, name, changes, options, cost) -> None:
+    instance = request.getfixturevalue(name).replace(**changes)
+    result = depl.solve(instance, "depl-paper", options=options)
+    assert result.cost == (None if cost is None else pytest.approx(cost))
+    assert (result.termination, result.lower_bound) == (Termination.EXHAUSTED, 0)
+    if cost:
+        assert kept(result)[-3:] == [("data", True), ("models", True), ("resources", True)]
+        assert result.decisions[-1].cost == pytest.approx(cost)
+        assert result.decisions[-1].value > 0
+    elif cost == 0:
+        assert result.plan.epochs == ()
+        assert "nothing has to be trained" in result.decisions[0].outcome
 
 
 def test_data_without_a_path_are_blacklisted_and_the_next_best_are_taken(two_sets: Instance) -> None:
@@ -90,6 +96,9 @@ def test_data_without_a_path_are_blacklisted_and_the_next_best_are_taken(two_set
     assert result.decisions[0].choice == f"small (K^ T^ = 1.05; {start})"
     assert "ends at 7.4 " in result.decisions[0].outcome  # 26 levels of 0.05 each, 26.67 in truth
     assert result.decisions[1].choice == "large, small (K^ T^ = 1.5)"
+    given = depl.solve(two_sets, "depl-paper", options={"backtracks": 0})
+    assert given.plan is None
+    assert given.reason.endswith("gave up after 0 ways back")
 
 
 def test_where_all_data_fail_the_nearest_loss_is_told(two_sets: Instance) -> None:
@@ -117,6 +126,11 @@ def test_models_whose_placement_misses_t_max_by_rounding_are_blacklisted(split_s
     assert "takes 1.001 even with all resources" in result.decisions[2].outcome
     assert [epoch.model for epoch in result.plan.epochs] == ["lean"]
     assert result.cost == pytest.approx(1 / 0.9)
+    rows = (("slow", 5), ("quick", 7))  # transfers are paid for the clusters that train
+    paid = lean.replace(transfers=tuple(Transfer(dataset="data", cluster=n, cost=cost) for n, cost in rows))
+    result = depl.solve(paid, "depl-paper")
+    assert result.cost == pytest.approx(5 + 1 / 0.9)
+    assert [row.cluster for row in result.plan.data] == ["slow"]
 
 
 def test_stage_three_may_fail_although_the_assumed_cluster_keeps_all_limits(split_sites: Instance) -> None:
@@ -146,13 +160,6 @@ def test_paths_that_train_the_same_in_another_order_are_passed_over(split_sites:
     assert result.decisions[0].outcome == "none of 2 paths can be placed, nor 1 more in another order"
 
 
-def test_the_loop_goes_back_no_more_often_than_it_may(two_sets: Instance) -> None:
-    given = {count: depl.solve(two_sets, "depl-paper", options={"backtracks": count}) for count in (0, 1)}
-    assert given[0].plan is None
-    assert given[0].reason.endswith("gave up after 0 ways back")
-    assert given[1].plan is not None
-
-
 def test_a_path_that_misses_the_quantile_is_blacklisted_whatever_its_label_says(tiny: Instance) -> None:
     # tiny by hand: pruned twice has probability 1/2 of missing, once 1/4; omega = 0.7
     result = depl.solve(tiny, "depl-paper", options={"label": "expected", "weight": "root"})
@@ -160,13 +167,6 @@ def test_a_path_that_misses_the_quantile_is_blacklisted_whatever_its_label_says(
     assert (first.kept, second.kept) == (False, True)
     assert first.outcome == "certified violation 0.5, allowed 0.3"
     assert result.cost == pytest.approx((4 + 4 + 8**0.5) ** 2 / 3.75 + 1)
-
-
-def test_on_tiny_the_literal_loop_finds_nothing_or_pays_half_more(tiny: Instance) -> None:
-    # E5: Chernoff's bound of three fulls at omega = 0.7 is 7.97, the true quantile 5; the optimum is 28
-    assert depl.solve(tiny, "depl-paper").plan is None
-    result = depl.solve(tiny, "depl-paper", options={"label": "normal"})
-    assert result.cost == pytest.approx(12**2 / 3.5 + 1)  # three fulls on the cloud, E12
 
 
 def test_e12_counting_epochs_costs_2_40_times_the_optimum() -> None:
@@ -188,26 +188,6 @@ def test_e12_counting_epochs_costs_2_40_times_the_optimum() -> None:
     assert cost["root"] == pytest.approx(26**2)
 
 
-def test_transfers_are_paid_for_the_clusters_that_train(split_sites: Instance) -> None:
-    lean = split_sites.replace(
-        models=(gaining("lean", 2),),
-        transfers=(
-            Transfer(dataset="data", cluster="slow", cost=5),
-            Transfer(dataset="data", cluster="quick", cost=7),
-        ),
-    )
-    result = depl.solve(lean, "depl-paper")
-    assert result.cost == pytest.approx(5 + 1 / 0.9)
-    assert [row.cluster for row in result.plan.data] == ["slow"]
-
-
-def test_nothing_is_trained_for_a_target_that_is_met_already(steady: Instance) -> None:
-    result = depl.solve(steady.replace(maximum_loss=10.0), "depl-paper")
-    assert (result.cost, result.plan.epochs) == (0, ())
-    assert "nothing has to be trained" in result.decisions[0].outcome
-    assert depl.solve(steady.replace(initial_loss=-1.0, maximum_loss=0.0), "depl-paper").cost == 0
-
-
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -222,17 +202,6 @@ def test_where_not_one_epoch_is_possible_the_reason_says_why(
     result = depl.solve(steady.replace(**changes), "depl-paper")
     assert result.plan is None
     assert message in result.reason
-
-
-def test_a_round_deadline_alone_is_kept(steady: Instance) -> None:
-    # x = 8 / (2 - 0.5) in both epochs
-    result = depl.solve(steady.replace(maximum_time=None, round_deadline=2.0), "depl-paper")
-    assert result.cost == pytest.approx(2 * 3 * 8 / 1.5)
-
-
-def test_levels_need_a_positive_initial_loss(steady: Instance) -> None:
-    with pytest.raises(NotCoveredError, match="fractions of l"):
-        depl.solve(steady.replace(initial_loss=-1.0, maximum_loss=-3.0), "depl-paper")
 
 
 @pytest.mark.parametrize(
@@ -254,6 +223,19 @@ def test_options_that_cannot_be_are_refused(tiny: Instance, options: dict[str, o
     with pytest.raises(InvalidInputError, match=message):
         depl.solve(tiny, "depl-paper", options=options)
     assert find("depl-paper").options == OPTIONS
+
+
+@pytest.mark.parametrize(
+    ("degrees", "changes", "label", "words"),
+    [
+        (3.0, {}, "entropic", "no exponential moments"),
+        (1.5, {}, "normal", "needs variances"),
+        (1.5, {"initial_loss": -1.0, "maximum_loss": -3.0}, "expected", "fractions of l"),
+    ],
+)
+def test_what_is_not_covered_is_refused(degrees: float, changes, label: str, words: str) -> None:
+    with pytest.raises(NotCoveredError, match=words):
+        depl.solve(heavy_switches(degrees).replace(**changes), "depl-paper", options={"label": label})
 
 
 def heavy_switches(degrees_of_freedom: float) -> Instance:
@@ -285,20 +267,6 @@ def test_without_exponential_moments_the_next_label_takes_over(degrees: float, l
     assert result.plan is not None
     chosen = next(item for item in result.decisions if item.stage is Stage.MODELS)
     assert label in chosen.choice
-
-
-def test_a_label_that_was_asked_for_is_refused_where_it_does_not_cover_a_law() -> None:
-    with pytest.raises(NotCoveredError, match="no exponential moments"):
-        depl.solve(heavy_switches(3.0), "depl-paper", options={"label": "entropic"})
-    with pytest.raises(NotCoveredError, match="needs variances"):
-        depl.solve(heavy_switches(1.5), "depl-paper", options={"label": "normal"})
-
-
-def test_an_initial_model_counts_as_the_one_before(tiny: Instance) -> None:
-    # from pruned, full may not follow: pruned alone gains at most 9 in three epochs
-    started = tiny.replace(initial_model="pruned", maximum_loss=12.0)
-    result = depl.solve(started, "depl-paper", options={"label": "expected"})
-    assert {epoch.model for epoch in result.plan.epochs} == {"pruned"}
 
 
 def test_the_time_limit_and_an_interrupt_end_it_with_the_record_so_far(
@@ -343,42 +311,6 @@ def test_stopped_after_a_choice_of_data_it_tells_the_nearest_value(two_sets: Ins
     assert outcome.reason.endswith("nothing is proved")
 
 
-@pytest.mark.parametrize("label", [None, "normal"])
-def test_plans_on_random_instances_are_verified_and_cost_no_less_than_the_optimum(
-    label: str | None, optima: dict[Instance, Result]
-) -> None:
-    options = {} if label is None else {"label": label}
-    found = 0
-    for instance, best in optima.items():
-        result = depl.solve(instance, "depl-paper", options=options)  # verifies
-        if result.plan is None:
-            assert result.reason.split(":")[0] in ("models", "resources")
-            continue
-        found += 1
-        assert result.cost >= best.cost * (1 - 1e-9)
-        assert len({frozenset(row.datasets) for row in result.plan.data}) <= 1
-        if result.plan.epochs:
-            last = result.decisions[-1]
-            assert (last.stage, last.kept, last.cost) == (Stage.RESOURCES, True, pytest.approx(result.cost))
-            assert last.value > 0
-    assert found >= len(optima) / 2
-
-
-def test_the_same_call_gives_the_same_plan(split_sites: Instance) -> None:
-    lean = split_sites.replace(models=(gaining("wide", 3, size=1), gaining("lean", 2)))
-    first, second = (depl.solve(lean, "depl-paper") for _ in range(2))
-    assert (first.plan, first.decisions) == (second.plan, second.decisions)
-
-
-def test_the_command_line_tells_the_decisions_and_takes_eta(ask: Ask) -> None:
-    code, shown, _ = ask("solve", "paper-alexnet-13", "--method", "depl-paper", "--explain")
-    assert code == 0
-    assert "Decisions of depl-paper\n  1. data: training-data (K^ T^ = " in shown
-    assert "2. models: 9 epochs: 9 fast-unsteady" in shown
-    code, shown, _ = ask("solve", "paper-alexnet-13", "--method", "depl-paper", "--eta", 20)
-    assert (code, "eta = 20" in shown) == (5, True)
-
-
 def test_a_failure_of_the_linear_program_is_a_failure_of_stage_three(
     steady: Instance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -394,10 +326,16 @@ def test_a_failure_of_the_linear_program_is_a_failure_of_stage_three(
     assert "nearest total time is 2.6 (2 epochs: 2 net)" in result.reason  # 2 (8 / 10 + 1 / 2)
 
 
+def test_an_initial_model_counts_as_the_one_before(tiny: Instance) -> None:
+    # from pruned, full may not follow: pruned alone gains at most 9 in three epochs
+    started = tiny.replace(initial_model="pruned", maximum_loss=12.0)
+    result = depl.solve(started, "depl-paper", options={"label": "expected"})
+    assert {epoch.model for epoch in result.plan.epochs} == {"pruned"}
+
+
 def test_long_lists_are_shortened() -> None:
     assert module._listed(["a", "b"]) == "a, b"
     assert module._listed([str(index) for index in range(9)]) == "0, 1, 2, 3, 4, 4 more"
-    assert isinstance(module._nothing_to_train(depl.load("tiny")), Decision)
 
 
 @pytest.mark.slow
