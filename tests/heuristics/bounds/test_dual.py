@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy import special, stats
 
 from depl.heuristics.bounds.cutting_planes import Cut, CuttingPlanes, Part, Prices
 from depl.heuristics.bounds.dual import Dual, _rest, start_prices
@@ -15,16 +16,16 @@ from depl.heuristics.bounds.requirement import (
     VarianceRange,
     certified_requirement,
     largest_variance,
+    least_score,
 )
 from depl.heuristics.bounds.volume_bound import Frontier
 from depl.heuristics.data.sites import DataFactors, Site, Sites, listed_sites, transfers_of
 from depl.instances.generator import random_instances
 from depl.models.problem.allocation import allocate
 from depl.models.problem.epochs import load
-from depl.models.problem.instance import Cluster, Instance, Transfer
-from depl.models.problem.laws import Deterministic
+from depl.models.problem.instance import Instance, Transfer
 from depl.models.problem.learning import PowerDataLaw
-from tests.cases.loop_cases import crowded, every_sequence, moments, nonempty_sets, one_way, plain, psi
+from tests.cases.loop_cases import crowded, every_sequence, moments, nonempty_sets, plain, psi
 from tests.oracles.brute_force import cheapest_by_brute_force, every_plan
 
 
@@ -44,7 +45,7 @@ def exactly(fall: float) -> Requirement:
     return Requirement(fall, (VarianceRange(0.0, 0.0, 0.0, 0.0),))
 
 
-@pytest.fixture(scope="module", params=[12, pytest.param(25, marks=pytest.mark.slow)])
+@pytest.fixture(scope="module", params=[8, pytest.param(25, marks=pytest.mark.slow)])
 def drawn(request: pytest.FixtureRequest) -> tuple[Instance, ...]:
     sizes = {"models": (1, 2), "clusters": (1, 2), "datasets": (1, 2), "maximum_epochs": (1, 3)}
     return random_instances(np.random.default_rng([6, 3]), request.param, **sizes)
@@ -70,7 +71,7 @@ def test_no_prices_prove_more_than_a_plan_that_keeps_the_requirement_costs(
         if not np.isfinite(learning.variances).all():
             continue
         plans = [(cost, *moments(instance, plan)) for cost, plan in every_plan(instance)]
-        for _ in range(4):
+        for _ in range(2):
             ends = [0.0, *(largest * np.sort(rng.uniform(0, 1, 2))).tolist(), largest * 1.001]
             fall, score = float(rng.uniform(0, 3)), float(rng.uniform(0, 2))
             ranges = tuple(
@@ -92,7 +93,7 @@ def test_no_prices_prove_more_than_a_plan_that_keeps_the_requirement_costs(
             found = dual.bound(part, requirement, start_prices(dual, part, requirement))
             assert found.value <= least
             compared += math.isfinite(least) and found.value > 0
-    assert compared > 1.2 * len(drawn)
+    assert compared > 0.6 * len(drawn)
 
 
 def test_under_what_is_certainly_needed_nothing_feasible_costs_less(drawn: tuple[Instance, ...]) -> None:
@@ -105,10 +106,13 @@ def test_under_what_is_certainly_needed_nothing_feasible_costs_less(drawn: tuple
         met, _ = cheapest_by_brute_force(instance)
         if requirement is None or met == 0:
             continue
-        for _ in range(10):
+        for _ in range(6):
             assert dual.value(part, requirement, random_prices(rng, dual, largest)) <= met
         best = dual.bound(part, requirement, start_prices(dual, part, requirement))
         assert best.value <= met
+        if math.isfinite(best.value):  # it is worth what its own prices prove
+            again = dual.value(part, requirement, best.prices)
+            assert again == pytest.approx(best.value, rel=1e-9, abs=1e-9 * dual.highest_cost)
         positive += 0 < best.value < math.inf
     assert positive > 0.4 * len(drawn)
 
@@ -119,7 +123,7 @@ def test_the_cheapest_sequence_is_that_of_all_sequences(drawn: tuple[Instance, .
         dual, part, learning = whole(instance)
         sites = dual.places
         assert isinstance(sites, Sites)
-        for _ in range(3):
+        for _ in range(2):
             prices = random_prices(rng, dual, 1.0)
             least, cut = dual.cheapest(part, prices)
             best = brute_cheapest(instance, learning, part, prices)
@@ -170,46 +174,29 @@ def brute_cheapest(instance: Instance, learning: Learning, part: Part, prices: P
 # --- closed forms --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("fall", "epochs"), [(4.0, 2.0), (3.0, 1.5), (5.5, 2.75)])
-def test_the_best_prices_prove_the_cost_of_a_fractional_number_of_epochs(fall: float, epochs: float) -> None:
-    """K' = fall / 2 epochs of c = 8 at kappa = 3 cost (K' sqrt(24))**2 / (T - K' / 2)."""
-    dual, part, _ = whole(plain())
-    found = dual.bound(part, exactly(fall), start_prices(dual, part, exactly(fall)))
-    assert found.value == pytest.approx(epochs**2 * 24 / (5 - epochs / 2), rel=2e-5)
-    assert found.value <= epochs**2 * 24 / (5 - epochs / 2) * (1 + 1e-9)
+MIXED = plain((1.0, 2.0), (1.0, 8.0), maximum_time=None, round_deadline=1.5, epochs=2, target=7.0)
+"""Gains 1 and 2 for works 1 and 8; tau - s = 1, so x = c: (1, 3) and (2, 24) span the relaxation."""
 
 
-def test_prices_are_the_derivatives_of_the_cost() -> None:
-    """C(T, g) = 6 g**2 / (T - g / 4) at g = 3: prices -dC/dT and dC/dg, by the envelope theorem."""
-    dual, part, _ = whole(plain())
-    found = dual.bound(part, exactly(3.0), start_prices(dual, part, exactly(3.0)))
-
-    def cost(time: float, fall: float) -> float:
-        return 6 * fall**2 / (time - fall / 4)
-
-    step = 1e-5
-    by_time = (cost(5 - step, 3) - cost(5 + step, 3)) / (2 * step)
-    by_gain = (cost(5, 3 + step) - cost(5, 3 - step)) / (2 * step)
-    assert found.prices.time == pytest.approx(by_time, rel=0.02)
-    assert found.prices.gain == pytest.approx(by_gain, rel=0.02)
-
-
-def test_without_a_time_limit_epochs_cost_what_the_deadline_asks() -> None:
-    """x = c / (tau - s) = 8 / 1.5, so 1.5 epochs cost 1.5 * 3 * 8 / 1.5 = 24."""
-    dual, part, _ = whole(plain(maximum_time=None, round_deadline=2.0))
-    found = dual.bound(part, exactly(3.0), start_prices(dual, part, exactly(3.0)))
-    assert found.value == pytest.approx(24, rel=2e-5)
-    assert found.prices.time == 0
-
-
-def test_a_mixture_of_two_models_is_the_relaxation_of_either() -> None:
-    """Gains 1 and 2 for works 1 and 8 in a fixed time per epoch: (1, 3) and (2, 24) span the relaxation."""
-    mixed = plain((1.0, 2.0), (1.0, 8.0), maximum_time=None, round_deadline=1.5, epochs=2, target=7.0)
-    dual, part, _ = whole(mixed)  # tau - s = 1, so x = c and an epoch costs 3 c
-    found = dual.bound(part, exactly(3.0), start_prices(dual, part, exactly(3.0)))
-    assert found.value == pytest.approx(3 + 24, rel=2e-5)
-    found = dual.bound(part, exactly(2.5), start_prices(dual, part, exactly(2.5)))
-    assert found.value == pytest.approx(3 + 3 + 21 / 2, rel=2e-5)
+@pytest.mark.parametrize(
+    ("instance", "fall", "value"),
+    [
+        # K' = fall / 2 epochs of c = 8 at kappa = 3 cost (K' sqrt(24))**2 / (T - K' / 2)
+        *((plain(), fall, (fall / 2) ** 2 * 24 / (5 - fall / 4)) for fall in (3.0, 5.5)),
+        (plain(), 6.5, math.inf),  # three epochs gain 6
+        (plain(maximum_time=2.5), 4.0, math.inf),  # two epochs take 2.6
+        (plain(maximum_time=None, round_deadline=2.0), 3.0, 24.0),  # x = 8 / 1.5 in 1.5 epochs
+        (MIXED, 3.0, 3 + 24),
+        (MIXED, 2.5, 3 + 3 + 21 / 2),
+        (plain(clusters=((0.0, 10.0),)), 4.0, 0.0),
+    ],
+    ids=lambda value: value.name if isinstance(value, Instance) else None,
+)
+def test_the_best_prices_prove_closed_forms(instance: Instance, fall: float, value: float) -> None:
+    dual, part, _ = whole(instance)
+    found = dual.bound(part, exactly(fall), start_prices(dual, part, exactly(fall))).value
+    assert found == pytest.approx(value, rel=2e-5, abs=1e-6)
+    assert found <= value * (1 + 1e-9)
 
 
 def test_charges_are_paid_in_proportion_and_what_is_paid_counts_whole() -> None:
@@ -226,14 +213,6 @@ def test_charges_are_paid_in_proportion_and_what_is_paid_counts_whole() -> None:
     assert dual.value(Part(np.array([math.inf])), exactly(3.0), start) == math.inf
 
 
-def test_what_no_plan_can_cost_is_infinite() -> None:
-    dual, part, _ = whole(plain())
-    far = exactly(6.5)  # three epochs gain 6
-    assert dual.bound(part, far, start_prices(dual, part, far)).value == math.inf
-    late, same, _ = whole(plain(maximum_time=2.5))  # two epochs take 2.6
-    assert late.bound(same, exactly(4.0), start_prices(late, same, exactly(4.0))).value == math.inf
-
-
 @pytest.mark.parametrize("share", [1.0, 1 - 9e-10])
 @pytest.mark.parametrize("epochs", [2, 3])
 def test_a_plan_that_uses_the_tolerance_of_the_time_limit_is_not_excluded(share: float, epochs: int) -> None:
@@ -244,28 +223,11 @@ def test_a_plan_that_uses_the_tolerance_of_the_time_limit_is_not_excluded(share:
     assert cost == 60
     dual, part, _ = whole(instance)
     rng = np.random.default_rng(4)
-    for _ in range(20):
+    for _ in range(10):
         prices = Prices(10 ** rng.uniform(0, 9), 10 ** rng.uniform(0, 9), 0.0)
         assert dual.value(part, exactly(4.0), prices) <= cost
     found = dual.bound(part, exactly(4.0), start_prices(dual, part, exactly(4.0)))
     assert cost * (1 - 2e-5) <= found.value <= cost
-
-
-def test_forbidden_switches_are_not_made() -> None:
-    """Gains 1 and 2 at the same cost, only forward: at a high price of gain 'late' alone is trained."""
-    instance = one_way(plain((1.0, 2.0), (8.0, 8.0)))
-    instance = instance.replace(other_switches=Deterministic(value=0.0))
-    dual, part, learning = whole(instance)
-    _, cut = dual.cheapest(part, Prices(1.0, 1e6, 0.0))
-    assert cut is not None
-    assert cut.models.tolist() == [1, 1, 1]
-    reverse = instance.replace(initial_model="m1", models=instance.models)
-    only, same, _ = whole(reverse)
-    for gamma in (1.0, 1e3, 1e6):
-        _, cut = only.cheapest(same, Prices(1.0, gamma, 0.0))
-        assert cut is not None
-        assert set(cut.models.tolist()) == {1}
-    assert learning.allowed.tolist() == [[True, True], [False, True], [True, True]]
 
 
 def test_prices_of_variance_prefer_steady_and_unsteady_models(bell: Instance) -> None:
@@ -280,33 +242,6 @@ def test_prices_of_variance_prefer_steady_and_unsteady_models(bell: Instance) ->
 
 
 # --- the machinery -------------------------------------------------------------------------------------
-
-
-def test_a_bound_is_worth_what_its_own_prices_prove(drawn: tuple[Instance, ...]) -> None:
-    seen = 0
-    for instance in drawn:
-        dual, part, learning = whole(instance)
-        largest = largest_variance(*learning.with_stand_ins())
-        for fall in (0.5, 2.0):
-            requirement = Requirement(fall, (VarianceRange(0.0, largest, 0.0, 0.0),))
-            found = dual.bound(part, requirement, start_prices(dual, part, requirement))
-            again = dual.value(part, requirement, found.prices)
-            if math.isfinite(found.value):
-                assert again == pytest.approx(found.value, rel=1e-9, abs=1e-9 * dual.highest_cost)
-                seen += 1
-    assert seen > 1.2 * len(drawn)
-
-
-def test_better_start_prices_or_cuts_of_others_change_the_bound_by_its_tolerance_only() -> None:
-    first = plain((1.0, 2.0), (2.0, 8.0), clusters=((3.0, 10.0), (9.0, 30.0)), target=5.0)
-    dual, part, _ = whole(first)
-    values = []
-    for start in (Prices(1.0, 1.0, 0.0), Prices(100.0, 1e-3, 0.0), Prices(1e-4, 50.0, 0.0)):
-        values.append(dual.bound(part, exactly(5.0), start).value)
-    fresh, same, _ = whole(first)
-    values.append(fresh.bound(same, exactly(5.0), start_prices(fresh, same, exactly(5.0))).value)
-    assert values == pytest.approx([values[0]] * 4, rel=3e-5)
-    assert dual.cuts
 
 
 def test_a_bound_may_stop_at_the_cutoff_and_is_still_a_bound() -> None:
@@ -343,20 +278,16 @@ def test_the_duals_without_cost_and_with_times_reach_furthest_and_fastest() -> N
     assert quickest.models.tolist() == [0]
 
 
-@pytest.mark.parametrize("share", [2, pytest.param(1, marks=pytest.mark.slow)])
-def test_bounds_on_a_frontier_are_below_those_on_its_sites(share: int) -> None:
-    """By default every second of the combinations: each law and each number of intervals with each limit."""
+SHAPES = [(True, PowerDataLaw(p=0.5), 2), (False, PowerDataLaw(p=1.5), 400), (True, None, 400)]
+
+
+@pytest.mark.parametrize(
+    "chosen", [SHAPES, pytest.param([(not d, law, 402 - n) for d, law, n in SHAPES], marks=pytest.mark.slow)]
+)
+def test_bounds_on_a_frontier_are_below_those_on_its_sites(chosen) -> None:
     rng = np.random.default_rng(5)
-    laws = (PowerDataLaw(p=0.5), PowerDataLaw(p=1.5), None)
-    chosen = [
-        (deadline, law, intervals)
-        for i, deadline in enumerate((False, True))
-        for j, law in enumerate(laws)
-        for k, intervals in enumerate((2, 400))
-        if (i + j + k) % share == 0
-    ]
     for deadline, law, intervals in chosen:
-        instance = crowded(rng, law, deadline=deadline, datasets=6, clusters=2)
+        instance = crowded(rng, law, deadline=deadline, datasets=5, clusters=2)
         learning, factors = Learning.of(instance), DataFactors(instance)
         every = [Site(n, chosen) for n in range(2) for chosen in nonempty_sets(instance)]
         sites = Sites.of(instance, every, factors)
@@ -369,16 +300,9 @@ def test_bounds_on_a_frontier_are_below_those_on_its_sites(share: int) -> None:
         below = relaxed.bound(none, exactly(2.0), start_prices(relaxed, none, exactly(2.0)))
         assert below.value <= found.value * (1 + 1e-5)
         assert below.value > 0 or intervals == 2
-        for _ in range(20):
+        for _ in range(8):
             prices = random_prices(rng, listed, 1.0)
             assert relaxed.value(none, exactly(2.0), prices) <= listed.value(part, exactly(2.0), prices)
-
-
-def test_free_clusters_leave_nothing_to_pay() -> None:
-    free = plain().replace(clusters=(Cluster(name="c0", capacity=10, bandwidth=1, unit_cost=0),))
-    dual, part, _ = whole(free)
-    found = dual.bound(part, exactly(4.0), start_prices(dual, part, exactly(4.0)))
-    assert -1e-6 <= found.value <= 0
 
 
 def test_nothing_is_proved_by_a_price_of_what_has_no_end() -> None:
@@ -423,3 +347,26 @@ def test_a_cut_without_end_of_time_asks_for_nothing_and_one_that_is_refused_ends
     assert solved(cut, other)[0] == pytest.approx(1.5)  # half of each
     assert solved(cut, replace(cut, time=math.inf, cost=0.0), other) == solved(cut, other)
     assert solved(cut, other, replace(cut, gain=1e300)) == (math.inf, None)
+
+
+# --- what is certainly needed ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("unit", [1e-3, 1.0, 1e3])
+@pytest.mark.parametrize("count", [1, 4, 40, 400, 100_000])
+@pytest.mark.parametrize("budget", [0.5, 0.05, 1e-3])
+def test_gamma_sums_and_their_mirrors_gain_as_much_as_the_bound_asks_for(
+    budget: float, count: int, unit: float
+) -> None:
+    """An exponential law has E |Y - 1|**3 = 12 / e - 2; with either sign, whatever the unit of loss."""
+    ratio, deviation = (12 / math.e - 2) * unit, math.sqrt(count) * unit
+    asked = least_score(budget, ratio, deviation**2)
+    needed = (count - stats.gamma.ppf(budget, count)) * unit
+    mirrored = (stats.gamma.isf(budget, count) - count) * unit
+    assert asked * deviation <= min(needed, mirrored)
+
+
+def test_with_many_epochs_the_bound_tends_to_the_normal_quantile_in_every_unit() -> None:
+    for unit in (1e-3, 1.0, 1e3):
+        found = least_score(0.05, unit, 1e8 * unit**2)
+        assert special.ndtri(0.95) - 1e-3 < found < special.ndtri(0.95)

@@ -40,7 +40,7 @@ def test_lines_through_what_is_read_at_both_ends_lie_below_the_table() -> None:
     rows = tables(rng, 60)
     table, sag, _ = _with_floors(rows, from_left=True)
     narrow = 0
-    for _ in range(400):
+    for _ in range(150):
         low = math.exp(rng.uniform(-0.1, 0.4))
         high = low * math.exp(rng.uniform(0, 5 * STEP))
         at, left, weight = Chords.of(np.array([low, high]), np.array([low, low]), True).columns
@@ -56,27 +56,13 @@ def test_lines_through_what_is_read_at_both_ends_lie_below_the_table() -> None:
                 h = low + share * (high - low)
                 line = ends[0] + share * (ends[1] - ends[0])
                 assert line <= read(table[row], math.log(h) / STEP) + 1e-12
-    assert narrow > 200
-
-
-def test_next_to_nothing_is_taken_off_where_intervals_are_short() -> None:
-    rows = np.exp(1.5 * np.arange(60) * STEP)[None]
-    _, sag, _ = _with_floors(rows, from_left=False)
-    at, left, weight = Chords.of(np.array([1.1, 1.101]), np.array([1.1, 1.1]), True).columns
-    change = read(rows[0], at[1]) - read(rows[0], at[0])
-    assert 0 < weight[0] * sag[0, int(left[0])] < 0.02 * change
-
-
-def test_sites_without_intervals_are_read_as_they_are() -> None:
-    at, _, weight = Chords.of(np.array([0.5, 0.0]), np.array([0.5, 0.0]), False).columns
-    assert at.tolist() == [math.log(0.5) / STEP, -math.inf]
-    assert not weight.any()
+    assert narrow > 75
 
 
 @pytest.mark.parametrize("apart", [True, False])
 def test_the_compiled_loop_finds_what_numpy_finds(apart: bool) -> None:
     rng = np.random.default_rng([17, 2])
-    for trial in range(12):
+    for trial in range(4):
         epochs, models, pairs = 4, 3, int(rng.integers(1, 40))
         ends = np.sort(rng.uniform(0.9, 1.4, pairs + 1))
         low, high = np.repeat(ends[:-1], 2), np.repeat(ends[1:], 2)

@@ -180,19 +180,14 @@ def of_many_epochs(seed: int, count: int) -> Iterator[tuple[np.random.Generator,
         yield rng, instance
 
 
-@pytest.mark.parametrize(("count", "plans"), [(2, 2), pytest.param(5, 3, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("count", "plans"), [(2, 2), pytest.param(50, 6, marks=pytest.mark.slow)])
 def test_random_feasible_plans_obey_their_class(count: int, plans: int) -> None:
-    done = sum(check(instance, rng, plans, 60) for rng, instance in of_many_epochs(1, count))
+    done = 0
+    for index, (rng, instance) in enumerate(of_many_epochs(1, count)):
+        done += check(instance, rng, plans, 60, fine=index % 4 == 3)
+        low = instance.replace(quantile_level=0.3)
+        assert not TiltedLearning.covers(low, Learning.of(low))
     assert done > 0.4 * count * plans
-
-
-@pytest.mark.slow
-def test_hundreds_of_random_feasible_plans_obey_their_class() -> None:
-    done = sum(
-        check(instance, rng, 6, 60, index % 4 == 0)
-        for index, (rng, instance) in enumerate(of_many_epochs(2, 50))
-    )
-    assert done > 100
 
 
 def mixed(rng: np.random.Generator, instance: Instance) -> Instance:
@@ -247,14 +242,10 @@ def of_mixed_models(seed: int, count: int) -> Iterator[tuple[np.random.Generator
             yield rng, mixed(rng, instance)
 
 
-@pytest.mark.parametrize("plans", [2, pytest.param(4, marks=pytest.mark.slow)])
-def test_plans_of_very_different_models_and_wild_switches_obey_their_class(plans: int) -> None:
-    assert sum(check(instance, rng, plans, 60) for rng, instance in of_mixed_models(1, 3)) > plans / 2
-
-
-@pytest.mark.slow
-def test_hundreds_of_plans_with_wild_switches_obey_their_class() -> None:
-    assert sum(check(instance, rng, 6, 60) for rng, instance in of_mixed_models(2, 30)) > 60
+@pytest.mark.parametrize(("count", "plans"), [(3, 2), pytest.param(30, 6, marks=pytest.mark.slow)])
+def test_plans_of_very_different_models_and_wild_switches_obey_their_class(count: int, plans: int) -> None:
+    done = sum(check(instance, rng, plans, 60) for rng, instance in of_mixed_models(1, count))
+    assert done > count * plans / 6
 
 
 @pytest.mark.parametrize(
@@ -266,19 +257,13 @@ def test_plans_of_the_heterogeneous_family_obey_their_class(models: int, epochs:
     assert check(instance, rng, plans, epochs, fine=True) > 1
 
 
-@pytest.mark.parametrize("level", [Fraction(1, 2), Fraction(3, 5), Fraction(999, 1000)])
+@pytest.mark.parametrize("level", [Fraction(1, 2), Fraction(999, 1000)])
 @pytest.mark.parametrize("count", [2, pytest.param(4, marks=pytest.mark.slow)])
 def test_plans_obey_their_class_at_other_levels(level: Fraction, count: int) -> None:
     done = 0
     for rng, instance in of_many_epochs(4, count):
         done += check(instance.replace(quantile_level=float(level)), rng, 2, 40)
     assert done > count / 3
-
-
-def test_levels_below_one_half_are_not_covered() -> None:
-    for _, instance in of_many_epochs(5, 8):
-        low = instance.replace(quantile_level=0.3)
-        assert not TiltedLearning.covers(low, Learning.of(low))
 
 
 @pytest.mark.parametrize("count", [2, pytest.param(6, marks=pytest.mark.slow)])

@@ -6,8 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from depl.heuristics.bounds.volume_bound import Frontier, transfer_costs, work_of_data
-from depl.heuristics.data.data_lines import RATES
+from depl.heuristics.bounds.volume_bound import Frontier
 from depl.heuristics.data.sites import DataFactors, Site, transfers_of
 from depl.models.problem.epochs import load
 from depl.models.problem.instance import Cluster, Dataset, Instance, Model, Transfer
@@ -44,25 +43,22 @@ def least_site(instance: Instance, lam: float, gain: float, gain_price: float, n
     return found
 
 
-@pytest.mark.parametrize("intervals", [2, 5, 400])
-@pytest.mark.parametrize("deadline", [False, True])
 @pytest.mark.parametrize("law", DATA_LAWS)
-@pytest.mark.parametrize(("datasets", "draws"), [(5, 1), pytest.param(7, 3, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("datasets", "draws"), [(4, 1), pytest.param(7, 3, marks=pytest.mark.slow)])
 def test_two_entries_per_interval_bound_every_real_site(
-    law: DataLaw | None, deadline: bool, intervals: int, datasets: int, draws: int
+    law: DataLaw | None, datasets: int, draws: int
 ) -> None:
     """Few intervals too: the proof does not need them to be short."""
-    rng = np.random.default_rng([DATA_LAWS.index(law), deadline, intervals])
-    for _ in range(draws):
+    rng = np.random.default_rng(DATA_LAWS.index(law))
+    for _, deadline, intervals in itertools.product(range(draws), (False, True), (2, 5, 400)):
         instance = crowded(rng, law, deadline=deadline, datasets=datasets)
         frontier = Frontier.of(instance, DataFactors(instance), intervals)
         for lam in (0.05, 1.0, 20.0):
             gain, gain_price = float(rng.choice([1.0, -0.3])), float(rng.uniform(0, 30))
             nu = float(rng.choice([0.0, 3.0, -3.0]))
             bound = frontier_values(frontier, lam, gain, gain_price, nu)
-            least = least_site(instance, lam, gain, gain_price, nu)
-            for low, high in zip(bound.tolist(), least, strict=True):
-                assert low <= high + 1e-9 * abs(high)
+            least = np.array(least_site(instance, lam, gain, gain_price, nu))
+            assert (bound <= least + 1e-9 * abs(least)).all()
 
 
 def test_many_intervals_come_close_to_fractional_sets() -> None:
@@ -83,7 +79,7 @@ def test_many_intervals_come_close_to_fractional_sets() -> None:
 @pytest.mark.parametrize("law", DATA_LAWS)
 def test_lines_of_every_interval_lie_on_the_right_side(law: DataLaw | None) -> None:
     rng = np.random.default_rng([9, DATA_LAWS.index(law)])
-    for intervals in (1, 3, 20):
+    for intervals in (1, 20):
         instance = crowded(rng, law)
         factors = DataFactors(instance)
         frontier = Frontier.of(instance, factors, intervals)
@@ -107,7 +103,7 @@ def test_lines_of_every_interval_lie_on_the_right_side(law: DataLaw | None) -> N
                 assert paid <= transfers_of(instance, Site(n, chosen)) * (1 + 1e-12) + 1e-12
 
 
-@pytest.mark.parametrize("intervals", [1, 2, 7, 400])
+@pytest.mark.parametrize("intervals", [1, 7, 400])
 def test_a_round_deadline_inside_an_interval_leaves_the_sites_that_keep_it(intervals: int) -> None:
     """Five of six equal datasets keep the deadline, all six do not; gains are worth more than they cost."""
     crowd = crowded(np.random.default_rng(2), PowerDataLaw(p=1), clusters=1, datasets=6, models=1)
@@ -144,37 +140,6 @@ def test_dividing_the_intervals_that_decide_raises_the_bound_and_keeps_it_one(cr
         assert (values <= least * (1 + 1e-9)).all()
         before = values
     assert before.min() > first.min()
-
-
-def test_rates_of_exchange_lie_around_what_a_unit_of_work_costs(crowd: Instance) -> None:
-    """Where x is free, a unit of work costs 2 (kappa lam c)**(1/2) / (2 c) on the cheapest cluster."""
-    factors, lam = DataFactors(crowd), 3.0
-    frontier = Frontier.of(crowd, factors, 30)
-    models = np.zeros(4, dtype=np.int64)
-    sites = np.array([5, 11, 20, 31])
-    rates = frontier.relative_rates(crowd, lam, models, sites)
-    assert (np.diff(rates) > 0).all()
-    _, time, which = frontier.rows_at(lam)
-    work, shares, fixed = work_of_data(crowd)
-    assert fixed == 0
-    costs = transfer_costs(crowd)
-    for m, o in zip(models, sites, strict=True):
-        r = which[m, o]
-        unit = costs[frontier.clusters[r]].sum()
-        if not unit:
-            continue
-        c = frontier.work[m, o] * frontier.excess[r, o] / frontier.nodes[r]
-        x = c / (time[m, o] - frontier.communication[r, m])
-        of_work = lam / (x * frontier.nodes[r]) * shares[m]
-        rate = 1 / crowd.target.maximum_epochs / of_work * unit / work.sum()
-        assert rates[0] <= rate <= rates[-1]
-
-
-def test_where_no_transfer_is_paid_rates_are_the_usual_ones(crowd: Instance) -> None:
-    free = crowd.replace(transfers=())
-    frontier = Frontier.of(free, DataFactors(free), 30)
-    none = np.zeros(2, dtype=np.int64)
-    assert frontier.relative_rates(free, 2.0, none, none) is RATES
 
 
 def test_the_deadline_of_a_frontier_has_the_tolerance_of_a_plan() -> None:
@@ -235,13 +200,6 @@ def test_a_frontier_of_free_and_expensive_clusters_has_finite_prices(steady: Ins
         assert (which >= 0).all()
 
 
-def test_transfers_come_in_the_order_of_clusters_and_datasets(crowd: Instance) -> None:
-    costs = transfer_costs(crowd)
-    for n, place in enumerate(crowd.clusters):
-        for d, item in enumerate(crowd.datasets):
-            assert costs[n, d] == crowd.transfer_cost(item.name, place.name)
-
-
 def test_expensive_dense_data_and_free_thin_data_are_told_apart() -> None:
     """Half of the data are dense and must be brought, half are at home: no set has both advantages.
 
@@ -267,10 +225,9 @@ def test_expensive_dense_data_and_free_thin_data_are_told_apart() -> None:
         assert frontier.at(lam).psi[0, 0, middle] == pytest.approx(min(dense_cost, thin_cost), rel=0.02)
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2])
-def test_charges_in_any_shares_bound_all_plans_of_a_small_instance(seed: int) -> None:
+def test_charges_in_any_shares_bound_all_plans_of_a_small_instance() -> None:
     """All sequences of three epochs on all data of two clusters; each cluster pays for its data once."""
-    rng = np.random.default_rng([41, seed])
+    rng = np.random.default_rng([41, 0])
     instance = crowded(rng, PowerDataLaw(p=0.6), datasets=3, clusters=2, models=1, epochs=3)
     shares = rng.dirichlet([0.5] * 3, size=len(instance.clusters)).T  # every cluster has its own
     frontier = Frontier.of(instance, DataFactors(instance), 400).charged(3 * shares, np.arange(3))

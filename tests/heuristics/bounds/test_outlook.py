@@ -1,7 +1,6 @@
 """The outlook: sites for the volumes and clusters in use, and prices near those of all sites."""
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -9,11 +8,10 @@ import pytest
 from depl.heuristics.bounds.cutting_planes import Part
 from depl.heuristics.bounds.dual import Dual, start_prices
 from depl.heuristics.bounds.learning import Learning
-from depl.heuristics.bounds.outlook import Outlook
+from depl.heuristics.bounds.outlook import Opening, Outlook
 from depl.heuristics.bounds.requirement import Requirement, VarianceRange, fall_of
 from depl.heuristics.data.sites import DataFactors, Site, Sites, transfers_of
 from depl.instances.heterogeneous import heterogeneous_instance
-from depl.instances.regions import regional_instance
 from depl.models.problem.instance import Cluster, Dataset, Instance, Transfer
 from depl.models.problem.learning import PowerDataLaw
 from tests.cases.loop_cases import crowded, nonempty_sets
@@ -55,19 +53,6 @@ def test_the_guide_is_near_the_bound_of_all_sites(crowd: Instance) -> None:
     assert guided.value <= exact.value * 1.01
 
 
-def test_data_that_are_cheapest_per_volume_are_taken_first(crowd: Instance) -> None:
-    """Equal volumes and free transfers: the sets are those of least work, whatever the volume wanted."""
-    works = (5.0, 1.0, 4.0, 2.0, 6.0, 3.0)
-    plain = crowd.replace(
-        datasets=tuple(Dataset(name=f"d{i}", volume=1.0, work=w) for i, w in enumerate(works)), transfers=()
-    )
-    outlook = made(plain)
-    bound = outlook.bound(NEEDED, outlook.start(NEEDED))
-    order = [f"d{i}" for i in np.argsort(works)]
-    prefixes = {frozenset(order[:size]) for size in range(1, 7)}
-    assert {site.datasets for site in outlook.sites(bound.prices)} <= prefixes
-
-
 def test_data_at_home_go_before_data_that_have_to_be_brought(crowd: Instance) -> None:
     alike = crowd.replace(
         clusters=crowd.clusters[:1],
@@ -81,24 +66,6 @@ def test_data_at_home_go_before_data_that_have_to_be_brought(crowd: Instance) ->
         assert site.datasets <= home or home <= site.datasets
 
 
-def test_clusters_that_are_never_cheapest_are_not_looked_at(crowd: Instance) -> None:
-    place = crowd.clusters[0]
-    worse = Cluster(
-        name="worse",
-        capacity=place.capacity / 2,
-        bandwidth=place.bandwidth / 2,
-        unit_cost=3 * place.unit_cost,
-        nodes=place.nodes,
-    )
-    rows = tuple(
-        Transfer(dataset=d.name, cluster="worse", cost=crowd.transfer_cost(d.name, place.name) + 1)
-        for d in crowd.datasets
-    )
-    more = crowd.replace(clusters=(*crowd.clusters, worse), transfers=(*crowd.transfers, *rows))
-    outlook = made(more)
-    assert outlook.guide.places.at(1.0).psi == pytest.approx(made(crowd).guide.places.at(1.0).psi)
-
-
 def test_clusters_that_miss_the_deadline_are_no_sites(crowd: Instance) -> None:
     slow = Cluster(name="c1", capacity=1e-3, bandwidth=1e-3, unit_cost=1)
     outlook = made(crowd.replace(clusters=(crowd.clusters[0], slow), round_deadline=5.0))
@@ -109,24 +76,9 @@ def test_clusters_that_miss_the_deadline_are_no_sites(crowd: Instance) -> None:
     assert math.isfinite(bound.value)
 
 
-def test_charging_the_epochs_that_pay_raises_the_bound_and_shares_sum_to_one(crowd: Instance) -> None:
-    outlook = made(crowd)
-    plain = outlook.bound(NEEDED, outlook.start(NEEDED))
-    shared = outlook.share(NEEDED, plain, lambda: False)
-    assert shared.value >= plain.value
-    if outlook.charged is not None:
-        weights, stretches = outlook.charged
-        assert weights[stretches].mean(axis=0) == pytest.approx(np.ones(len(crowd.clusters)))
-        assert (weights >= 0).all()
-
-
-@pytest.mark.parametrize(
-    ("draw", "seed"), [(heterogeneous_instance, 0), (heterogeneous_instance, 1), (regional_instance, 3)]
-)
-def test_clusters_that_are_worth_their_transfers_in_some_epochs_are_charged_there(
-    draw: Callable[..., Instance], seed: int
-) -> None:
-    instance = draw(np.random.default_rng(seed), clusters=12, datasets=12, models=3, maximum_epochs=60)
+def test_clusters_that_are_worth_their_transfers_in_some_epochs_are_charged_there() -> None:
+    rng = np.random.default_rng(1)
+    instance = heterogeneous_instance(rng, clusters=12, datasets=12, models=3, maximum_epochs=60)
     outlook, needed = made(instance), Requirement(fall_of(instance), (VarianceRange(0.0, 9.0, 0.0, 0.0),))
     plain = outlook.bound(needed, outlook.start(needed))
     shared = outlook.share(needed, plain, lambda: False)
@@ -144,3 +96,43 @@ def test_without_transfers_nothing_is_shared(crowd: Instance) -> None:
     plain = outlook.bound(NEEDED, outlook.start(NEEDED))
     assert outlook.share(NEEDED, plain, lambda: False) == plain
     assert outlook.charged is None
+
+
+# --- shares of transfers ----------------------------------------------------------------------------------
+
+
+def drawn(rng: np.random.Generator) -> Opening:
+    """Three clusters with two rows each, four volumes, stretches of 4, 6, 2 and, idle, 3 epochs."""
+    costs = rng.uniform(-3, -1, (4, 6, 4))
+    costs[-1] += 3
+    transfers = rng.uniform(0.5, 4, (6, 4)) * (rng.random((6, 4)) < 0.9)
+    return Opening(np.array([0, 2, 4]), costs, transfers, np.array([4, 6, 2, 3]))
+
+
+def values(opening: Opening, shares: np.ndarray) -> np.ndarray:
+    """What an epoch of every stretch costs at least if clusters are charged in some shares."""
+    rows = np.diff(np.append(opening.firsts, len(opening.transfers)))
+    each = np.repeat(shares, rows, axis=1)[:, :, None] * opening.transfers
+    return (opening.costs + each).min(axis=(1, 2))
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_shares_are_allowed_and_raise_what_all_epochs_cost(seed: int) -> None:
+    opening = drawn(np.random.default_rng([22, seed]))
+    shares = opening.raised()
+    assert shares.shape == (4, 3)
+    assert (shares >= 0).all()
+    assert (opening.counts @ shares <= 1 + 1e-9).all()
+    equal = np.full((4, 3), 1 / 15)
+    trained = opening.counts[:3]
+    assert trained @ values(opening, shares)[:3] >= trained @ values(opening, equal)[:3] - 1e-9
+
+
+def test_two_clusters_that_are_best_in_one_half_each_pay_everything_there() -> None:
+    """In equal shares each would pay half of its transfers."""
+    costs = np.array([[[-2.0], [-1.0]], [[-1.0], [-2.0]], [[5.0], [5.0]]])
+    transfers = np.array([[0.8], [0.8]])
+    opening = Opening(np.array([0, 1]), costs, transfers, np.array([2, 2, 0]))
+    shares = opening.raised()
+    assert np.diag(shares[:2]) == pytest.approx([0.5, 0.5], abs=1e-3)
+    assert values(opening, shares)[:2] == pytest.approx([-1.6, -1.6], abs=1e-3)
