@@ -278,16 +278,15 @@ def test_the_duals_without_cost_and_with_times_reach_furthest_and_fastest() -> N
     assert quickest.models.tolist() == [0]
 
 
-SHAPES = [(True, PowerDataLaw(p=0.5), 2), (False, PowerDataLaw(p=1.5), 400), (True, None, 400)]
+SHAPES = [(True, PowerDataLaw(p=0.5), 2), (False, PowerDataLaw(p=1.5), 400), (True, None, 40)]
+OTHERS = [(False, PowerDataLaw(p=0.5), 400), (True, PowerDataLaw(p=1.5), 2), (False, None, 400)]
 
 
-@pytest.mark.parametrize(
-    "chosen", [SHAPES, pytest.param([(not d, law, 402 - n) for d, law, n in SHAPES], marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize("chosen", [SHAPES, pytest.param(OTHERS, marks=pytest.mark.slow)])
 def test_bounds_on_a_frontier_are_below_those_on_its_sites(chosen) -> None:
     rng = np.random.default_rng(5)
     for deadline, law, intervals in chosen:
-        instance = crowded(rng, law, deadline=deadline, datasets=5, clusters=2)
+        instance = crowded(rng, law, deadline=deadline, datasets=4, clusters=2)
         learning, factors = Learning.of(instance), DataFactors(instance)
         every = [Site(n, chosen) for n in range(2) for chosen in nonempty_sets(instance)]
         sites = Sites.of(instance, every, factors)

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from depl.heuristics.bounds import learning as module
-from depl.heuristics.bounds.learning import Learning
+from depl.heuristics.bounds.learning import Learning, distinct_terms, scaled
 from depl.instances.generator import random_instances
 from depl.models.foundation.errors import NotCoveredError
-from depl.models.problem.epochs import LossStep, compose, loss_step
+from depl.models.problem.epochs import LossStep, Term, compose, loss_step
 from depl.models.problem.instance import Instance, Model, Switch
 from depl.models.problem.laws import Deterministic, Empirical, Forbidden, InverseGamma, Normal
 from depl.models.problem.learning import ConstantImprovement, InverseSqrtImprovement
@@ -129,3 +129,11 @@ def test_losses_that_decay_are_refused(steady: Instance, monkeypatch: pytest.Mon
     monkeypatch.setattr(module, "loss_step", lambda *_: LossStep(0.5, -1.0, ()))
     with pytest.raises(NotCoveredError, match="decay by themselves"):
         Learning.of(steady)
+
+
+def test_terms_scale_with_h_and_stay_the_same_object_with_all_data() -> None:
+    term = Term(-2.0, Normal(mean=1, variance=1))
+    assert scaled(term, 1.0) is term
+    assert scaled(term, 0.25) == Term(-0.5, term.law)
+    steps = [LossStep(1.0, 0.0, (term,)), None, LossStep(1.0, 3.0, (term, scaled(term, 0.25)))]
+    assert distinct_terms(steps) == [term, scaled(term, 0.25)]

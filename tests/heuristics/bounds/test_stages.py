@@ -47,7 +47,7 @@ def relaxed(seed: int, count: int, most: int) -> list[Instance]:
 
 
 @pytest.mark.parametrize(
-    ("count", "most", "steps"), [(5, 3, 20), pytest.param(60, 5, 40, marks=pytest.mark.slow)]
+    ("count", "most", "steps"), [(5, 3, 8), pytest.param(60, 5, 40, marks=pytest.mark.slow)]
 )
 def test_no_step_is_above_the_optimum(count: int, most: int, steps: int) -> None:
     seen = above_zero = 0
@@ -79,7 +79,7 @@ def test_a_wrong_guess_of_the_cost_proves_nothing_wrong(expected: float) -> None
     cost = depl.solve(instance, "density-greedy").cost
     assert cost is not None
     proof = proof_of(instance)
-    values = [found.value for found in itertools.islice(proof.steps(lambda: False, expected * cost), 60)]
+    values = [found.value for found in itertools.islice(proof.steps(lambda: False, expected * cost), 25)]
     assert values == sorted(values)
     assert 0 < values[-1] <= cost
 
@@ -108,7 +108,7 @@ def test_the_first_steps_say_something_and_later_ones_more(drawn, sizes: dict[st
 def test_what_is_at_hand_counts_when_time_is_over() -> None:
     instance, _ = heterogeneous_instance_with_plan(np.random.default_rng(5), **SMALL)
     proof, looks = proof_of(instance), itertools.count()
-    everything = list(itertools.islice(proof.steps(lambda: False), 20))
+    everything = list(itertools.islice(proof.steps(lambda: False), 8))
     assert [found.value for found in proof.steps(lambda: True)] == [0.0]
-    stopped = list(proof_of(instance).steps(lambda: next(looks) > 600))
+    stopped = list(proof_of(instance).steps(lambda: next(looks) > 200))
     assert stopped[-1].value <= everything[-1].value * (1 + 1e-9)

@@ -54,7 +54,7 @@ def small(seed: int, count: int, most: int) -> list[Instance]:
     return [instance for instance in random_instances(rng, count, **sizes) if covered(instance)]
 
 
-@pytest.mark.parametrize(("count", "draws"), [(3, 3), pytest.param(8, 8, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("count", "draws"), [(4, 3), pytest.param(8, 8, marks=pytest.mark.slow)])
 def test_no_prices_prove_more_than_the_optimum(count: int, draws: int) -> None:
     """At random prices of every size and sign, in all classes, coarse and fine."""
     rng = np.random.default_rng([16, 0])

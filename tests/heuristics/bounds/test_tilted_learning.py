@@ -125,6 +125,7 @@ def check(instance: Instance, rng: np.random.Generator, plans: int, most: int, f
 
 def obeys(tables: TiltedLearning, models: list[int], factors: list[float], loss: FinalLoss) -> bool:
     """Whether something is asked of the plan; it is met in any case."""
+    assert all(a < b for a, b in itertools.pairwise(tables.rates))
     terms = list(epochs_of(tables.learning, models, factors))
     assert seen(terms, loss.constant, tables.rates[0])[0] < tables.goal  # no plan is above all classes
     first, divergence, mean = len(tables.rates), 0.0, 0.0
@@ -249,7 +250,7 @@ def test_plans_of_very_different_models_and_wild_switches_obey_their_class(count
 
 
 @pytest.mark.parametrize(
-    ("models", "epochs", "plans"), [(2, 25, 2), pytest.param(3, 60, 3, marks=pytest.mark.slow)]
+    ("models", "epochs", "plans"), [(2, 15, 2), pytest.param(3, 60, 3, marks=pytest.mark.slow)]
 )
 def test_plans_of_the_heterogeneous_family_obey_their_class(models: int, epochs: int, plans: int) -> None:
     rng = np.random.default_rng([14, 3])
@@ -264,20 +265,3 @@ def test_plans_obey_their_class_at_other_levels(level: Fraction, count: int) -> 
     for rng, instance in of_many_epochs(4, count):
         done += check(instance.replace(quantile_level=float(level)), rng, 2, 40)
     assert done > count / 3
-
-
-@pytest.mark.parametrize("count", [2, pytest.param(6, marks=pytest.mark.slow)])
-def test_the_least_rate_is_low_enough_for_any_plan_and_rates_rise(count: int) -> None:
-    done = 0
-    for rng, instance in of_many_epochs(6, count):
-        learning = Learning.of(instance)
-        if not TiltedLearning.covers(instance, learning):
-            continue
-        tables = TiltedLearning(instance, learning, 0.2, 1.0, COARSE)
-        assert all(a < b for a, b in itertools.pairwise(tables.rates))
-        for _ in range(20):
-            models = sequence(rng, learning, instance.target.maximum_epochs)
-            terms = list(epochs_of(learning, models, [1.0] * len(models)))
-            assert seen(terms, 0.0, tables.rates[0])[0] < tables.goal
-        done += 1
-    assert done > 1

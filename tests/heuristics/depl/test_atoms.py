@@ -6,8 +6,8 @@ import depl
 from depl.models.solving.result import Termination
 from tests.cases.atom_cases import atomic
 
-QUICK = (6, 12, 30, 125, 219)
-"""Three have no plan; labels miss that of the fourth; P(miss) of the last is its budget, to rounding."""
+QUICK = (6, 125, 219)
+"""The first has no plan; labels miss that of the second; P(miss) of the last is its budget, to rounding."""
 
 
 @pytest.mark.parametrize(

@@ -8,14 +8,15 @@ import pytest
 from scipy import special
 
 from depl.heuristics.bounds.learning import Learning
-from depl.heuristics.depl.labels import Judge, Reference
+from depl.heuristics.depl.labels import Cumulants, Judge, Reference, Saddle
 from depl.heuristics.paths.additive_labels import best_rate
 from depl.instances.generator import random_instances
 from depl.models.problem.epochs import FinalLoss, Term
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import Empirical, InverseGamma, Lognormal, Normal, StudentT
 from depl.models.risk.certify import certified_quantile, certified_violation
-from depl.models.risk.transforms import transformable
+from depl.models.risk.cores import core_term
+from depl.models.risk.transforms import centred_log_transform, transformable
 
 STANDARD = Normal(mean=0, variance=1)
 
@@ -38,44 +39,41 @@ def drawn() -> tuple[Instance, ...]:
     return random_instances(np.random.default_rng([6, 6]), 40, maximum_epochs=(4, 12))
 
 
-def test_the_label_is_the_quantile_of_its_reference_at_its_own_spread(drawn: tuple[Instance, ...]) -> None:
-    rng = np.random.default_rng(0)
-    for instance in drawn[::8]:
-        judge = Judge(instance)
-        for loss in sums(instance, rng, 2):
-            reference = judge.reference(loss)
-            label = judge.label(reference, reference.deviation)
-            assert label.quantile(loss) == pytest.approx(reference.quantile, rel=1e-9, abs=1e-9)
-
-
 @pytest.mark.parametrize("step", [5, pytest.param(1, marks=pytest.mark.slow)])
-def test_a_reference_knows_mean_and_spread_and_nearly_the_quantile(
+def test_a_reference_knows_mean_and_spread_and_nearly_the_quantile_and_the_rate(
     drawn: tuple[Instance, ...], step: int
 ) -> None:
     """Within a tenth of the margin of the certified quantile for most sums of continuous laws."""
     rng = np.random.default_rng(1)
-    errors = []
+    errors, compared = [], 0
     for instance in drawn[::step]:
         judge = Judge(instance)
-        for loss in sums(instance, rng, 1):
-            reference = judge.reference(loss)
-            assert reference.mean == pytest.approx(loss.mean(), rel=1e-12, abs=1e-12)
-            assert reference.quantile == pytest.approx(reference.mean + reference.margin)
-            if math.isfinite(loss.variance()):
-                assert reference.deviation == pytest.approx(math.sqrt(loss.variance()), rel=1e-9)
-            if not loss.terms:
-                assert (reference.deviation, reference.rate) == (0.0, None)
-                continue
-            assert 0 < reference.share <= 1
-            exact = certified_quantile(loss, judge.budget).upper
-            errors.append(abs(reference.quantile - exact) / max(exact - reference.mean, 1e-9))
+        [loss] = sums(instance, rng, 1)
+        reference = judge.reference(loss)
+        label = judge.label(reference, reference.deviation)
+        assert label.quantile(loss) == pytest.approx(reference.quantile, rel=1e-9, abs=1e-9)
+        assert reference.mean == pytest.approx(loss.mean(), rel=1e-12, abs=1e-12)
+        assert reference.quantile == pytest.approx(reference.mean + reference.margin)
+        if math.isfinite(loss.variance()):
+            assert reference.deviation == pytest.approx(math.sqrt(loss.variance()), rel=1e-9)
+        if not loss.terms:
+            assert (reference.deviation, reference.rate) == (0.0, None)
+            continue
+        assert 0 < reference.share <= 1
+        exact = certified_quantile(loss, judge.budget).upper
+        errors.append(abs(reference.quantile - exact) / max(exact - reference.mean, 1e-9))
+        if all(transformable(Term(-1.0, term.law)) for term, _ in loss.terms):
+            best = best_rate(loss, judge.budget)
+            atoms = any(isinstance(term.law, Empirical) for term, _ in loss.terms)
+            assert atoms or reference.rate == pytest.approx(best, rel=0.15)
+            compared += not atoms
     assert len(errors) > 30 / step
     assert np.quantile(errors, 0.75) < 0.02
     assert np.quantile(errors, 0.9) < 0.15
+    assert compared > 15 / step
 
 
-@pytest.mark.parametrize("level", [0.8, 0.95, 0.999])
-@pytest.mark.parametrize("deviation", [0.3, 5.0])
+@pytest.mark.parametrize(("level", "deviation"), [(0.8, 5.0), (0.999, 0.3)])
 def test_a_normal_loss_has_closed_forms(bell: Instance, level: float, deviation: float) -> None:
     """With R = sqrt(2 ln 1/p): Chernoff's best rate is R / sigma, its bound R sigma, the quantile z sigma."""
     judge = Judge(bell.replace(quantile_level=level))
@@ -86,23 +84,6 @@ def test_a_normal_loss_has_closed_forms(bell: Instance, level: float, deviation:
     assert reference.margin == pytest.approx(score * deviation, rel=1e-2)
     assert reference.rate == pytest.approx(root / deviation, rel=0.2)  # one of a grid
     assert reference.share == pytest.approx(score / root, rel=0.02)
-
-
-@pytest.mark.parametrize("step", [5, pytest.param(1, marks=pytest.mark.slow)])
-def test_the_rate_is_close_to_that_of_chernoffs_bound(drawn: tuple[Instance, ...], step: int) -> None:
-    rng = np.random.default_rng(2)
-    compared = 0
-    for instance in drawn[::step]:
-        judge = Judge(instance)
-        for loss in sums(instance, rng, 1):
-            if loss.terms and all(transformable(Term(-1.0, term.law)) for term, _ in loss.terms):
-                best, rate = best_rate(loss, judge.budget), judge.reference(loss).rate
-                assert best is not None
-                assert rate is not None
-                atoms = any(isinstance(term.law, Empirical) for term, _ in loss.terms)
-                assert atoms or rate == pytest.approx(best, rel=0.15)
-                compared += not atoms
-    assert compared > 15 / step
 
 
 def test_a_label_for_another_spread_scales_the_rate(bell: Instance) -> None:
@@ -156,20 +137,25 @@ def test_what_was_refused_closely_is_remembered_with_its_certified_quantile(bell
 
 
 @pytest.mark.parametrize("step", [4, pytest.param(1, marks=pytest.mark.slow)])
-def test_what_is_met_is_certified(drawn: tuple[Instance, ...], step: int) -> None:
+def test_what_is_met_is_certified_and_tails_are_not_below_the_violation(
+    drawn: tuple[Instance, ...], step: int
+) -> None:
     rng = np.random.default_rng(3)
-    met = 0
-    for instance in drawn[:8:step]:
-        for loss in sums(instance, rng, 1):
-            quantile = certified_quantile(loss, instance.target.violation_budget)
-            for shift in (-1e-3, 1e-3):
-                level = quantile.upper + shift if shift > 0 else quantile.lower + shift
-                judge = Judge(instance.replace(maximum_loss=level))
-                violation = certified_violation(loss, level)
-                assert not judge.met(loss) or violation.upper <= float(judge.budget) * (1 + 1e-12)
-                met += judge.met(loss)
-                assert judge.met(loss) == (shift > 0)
-    assert met == 8 / step
+    for instance in drawn[:12:step]:
+        [loss] = sums(instance, rng, 1)
+        quantile = certified_quantile(loss, instance.target.violation_budget)
+        for level in (quantile.lower - 1e-3, quantile.upper + 1e-3):
+            judge = Judge(instance.replace(maximum_loss=level))
+            known = certified_violation(loss, level)
+            assert judge.met(loss) == (level > quantile.upper)
+            assert not judge.met(loss) or known.upper <= float(judge.budget) * (1 + 1e-12)
+            tail = judge.tail(loss)
+            assert known.lower - 1e-9 <= tail
+            whole = all(transformable(Term(-1.0, term.law)) for term, _ in loss.terms)  # no tails cut off
+            if (
+                math.isfinite(tail) and whole and known.upper < 0.3
+            ):  # contours are made for tails near the target
+                assert tail <= known.upper * 1.01 + 1e-6
 
 
 def test_atoms_are_judged_exactly_when_they_are_few(bell: Instance) -> None:
@@ -179,21 +165,14 @@ def test_atoms_are_judged_exactly_when_they_are_few(bell: Instance) -> None:
     assert reference.quantile == pytest.approx(7, abs=1e-6)
 
 
-@pytest.mark.parametrize(
-    "law",
-    [
-        StudentT(degrees_of_freedom=2.5, location=0, scale=1),
-        StudentT(degrees_of_freedom=1.5, location=0, scale=1),
-    ],
-)
+@pytest.mark.parametrize("degrees", [2.5, 1.5])
 def test_laws_without_exponential_moments_get_a_label_without_their_far_tails(
-    bell: Instance, law: StudentT
+    bell: Instance, degrees: float
 ) -> None:
-    judge = Judge(bell)
+    judge, law = Judge(bell), StudentT(degrees_of_freedom=degrees, location=0, scale=1)
     loss = FinalLoss(5.0, ((Term(1.0, law), 1), (Term(-1.0, Normal(mean=2, variance=1)), 3)))
     reference = judge.reference(loss)
     exact = certified_quantile(loss, Fraction(1, 10))
-    assert math.isfinite(reference.quantile)
     assert reference.margin == pytest.approx(exact.upper - reference.mean, rel=0.25)
     label = judge.label(reference, reference.deviation)
     assert label.quantile(loss) == pytest.approx(reference.quantile, rel=1e-9)
@@ -202,8 +181,7 @@ def test_laws_without_exponential_moments_get_a_label_without_their_far_tails(
 @pytest.mark.parametrize("law", [InverseGamma(shape=1.5, scale=1), Lognormal(log_mean=0, log_variance=4)])
 def test_improvements_with_far_tails_are_harmless(bell: Instance, law: InverseGamma | Lognormal) -> None:
     loss = FinalLoss(5.0, ((Term(-1.0, law), 6),))
-    reference = Judge(bell).reference(loss)
-    exact = certified_quantile(loss, Fraction(1, 10))
+    reference, exact = Judge(bell).reference(loss), certified_quantile(loss, Fraction(1, 10))
     assert reference.quantile <= 5
     assert abs(reference.quantile - exact.upper) <= abs(exact.upper - reference.mean)
 
@@ -218,23 +196,67 @@ def test_references_are_alike_if_they_make_nearly_the_same_label() -> None:
     assert not nothing.unlike(nothing)
 
 
-@pytest.mark.parametrize("step", [4, pytest.param(1, marks=pytest.mark.slow)])
-def test_the_tail_of_a_judged_loss_is_not_below_its_certified_violation(
-    drawn: tuple[Instance, ...], step: int
-) -> None:
-    seen = 0
-    for instance in drawn[:20:step]:
-        judge = Judge(instance)
-        for loss in sums(instance, np.random.default_rng(8), 2):
-            judge.met(loss)
-            tail = judge.tail(loss)
-            if math.isfinite(tail):
-                known = certified_violation(loss, instance.target.maximum_loss)
-                assert known.lower - 1e-9 <= tail
-                whole = all(
-                    transformable(Term(-1.0, term.law)) for term, _ in loss.terms
-                )  # no tails were cut off
-                if whole and known.upper < 0.3:  # contours are made for tails near the target
-                    assert tail <= known.upper * 1.01 + 1e-6
-                seen += 1
-    assert seen > 10 / step
+# --- log-transforms by interpolation -----------------------------------------------------------------------
+
+BELL = Normal(mean=1.0, variance=0.3)
+HEAVY = InverseGamma(shape=3.0, scale=2.0)
+SKEW = Lognormal(mean=1.0, variance=2.0)
+CUT = StudentT(degrees_of_freedom=2.0, location=0.1, scale=0.2, lower=-1.0, upper=2.0)
+
+
+@pytest.mark.parametrize(
+    ("law", "sign"), [(BELL, -1), (BELL, 1), (HEAVY, -1), (SKEW, -1), (CUT, 1), (CUT, -1)]
+)
+def test_interpolated_values_are_those_of_the_transform(law, sign):
+    arguments = sign * np.geomspace(1e-3, 30, 47).reshape(47, 1)
+    exact = centred_log_transform(law, -arguments.astype(complex))[0].real
+    assert Cumulants().of(law, arguments) == pytest.approx(exact, rel=3e-5)
+
+
+def test_tables_grow_with_what_is_asked_and_change_nothing():
+    grown, whole = Cumulants(), np.geomspace(0.01, 10, 30)
+    for part in (whole[10:20], whole[:10], whole[20:]):
+        grown.of(HEAVY, -part)
+    assert grown.of(HEAVY, -whole) == pytest.approx(Cumulants().of(HEAVY, -whole), rel=1e-12)
+    assert grown.of(HEAVY, np.zeros(2)).tolist() == [0, 0]
+
+
+def test_a_law_without_exponential_moments_is_replaced_by_its_core():
+    law = StudentT(degrees_of_freedom=3.0, location=0.0, scale=0.1)
+    core = core_term(Term(1.0, law), 1e-3)
+    cumulants = Cumulants(lambda term: core_term(term, 1e-3) if term.law == law else term)
+    exact = centred_log_transform(core.law, np.array([-2.0 + 0j]))[0].real
+    assert cumulants.of(law, np.array([2.0])) == pytest.approx(exact, rel=1e-4)
+
+
+def test_the_saddle_point_of_a_normal_sum_is_z_over_sigma():
+    """By Lugannani and Rice the normal tail is exact: x = z sigma at s = z / sigma."""
+    terms = [(Term(-0.5, BELL), 4), (Term(-2.0, BELL), 1)]
+    deviation = math.sqrt((4 * 0.25 + 4) * 0.3)
+    for budget in (0.2, 0.05, 1e-3):
+        saddle = Saddle.of(Cumulants(), terms, deviation, budget)
+        assert saddle is not None
+        x, rate = saddle.at(budget)
+        z = -float(special.ndtri(budget))
+        assert x == pytest.approx(z * deviation, rel=1e-3)
+        assert rate == pytest.approx(z / deviation, rel=1e-3)
+    assert Saddle.of(Cumulants(), terms, deviation, 0.6) is None
+
+
+@pytest.mark.parametrize("law", [HEAVY, SKEW])
+def test_the_label_at_the_saddle_point_is_the_quantile_to_first_order(law):
+    """One increment of 60 made larger by a tenth: the certified quantile moves as the label says."""
+    budget, cumulants = Fraction(1, 20), Cumulants()
+    terms = ((Term(-1.0, law), 30), (Term(-0.4, law), 30))
+    loss = FinalLoss(0.0, terms)
+    saddle = Saddle.of(cumulants, terms, math.sqrt(loss.variance()), float(budget))
+    assert saddle is not None
+    _, rate = saddle.at(float(budget))
+
+    def label(coefficient: float) -> float:
+        spread = float(cumulants.of(law, np.array(rate * coefficient))) / rate
+        return coefficient * law.moments().mean + spread
+
+    moved = FinalLoss(0.0, ((Term(-1.0, law), 29), (Term(-1.1, law), 1), (Term(-0.4, law), 30)))
+    change = certified_quantile(moved, budget).upper - certified_quantile(loss, budget).upper
+    assert label(-1.1) - label(-1.0) == pytest.approx(change, rel=0.02)

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from depl.heuristics.bounds.cutting_planes import Prices
 from depl.heuristics.bounds.dual import Dual, start_prices
 from depl.heuristics.bounds.learning import Learning
 from depl.heuristics.bounds.requirement import Requirement, VarianceRange, largest_variance
@@ -123,12 +122,17 @@ def test_every_assignment_of_a_divided_part_lies_in_one_of_the_two(relaxed: list
     assert leaves > 4 * len(relaxed)
 
 
-def test_without_a_cutoff_every_assignment_is_contained_in_a_suggestion(relaxed: list[Instance]) -> None:
+def test_every_assignment_is_contained_in_a_suggestion_and_choices_come_in_the_order_of_their_bounds(
+    relaxed: list[Instance],
+) -> None:
     for instance in relaxed:
-        stage = begun(instance, anything(instance))
-        choices = []
+        stage, choices, last = begun(instance, anything(instance)), [], -math.inf
+        reached = stage.least
+        assert stage.next(lambda limit=reached: limit) is None  # nothing from the cutoff on
         while (found := stage.next(lambda: math.inf)) is not None:
             choices.append(found[0])
+            assert found[1].value >= last - 1e-4 * abs(last)
+            last = found[1].value
         for item in assignments(stage):
             assert any(contained(stage, item, choice) for choice in choices)
         assert stage.least == math.inf
@@ -189,30 +193,6 @@ def test_the_data_of_the_cheapest_plan_are_suggested_before_their_bound_reaches_
     assert found_late >= len(with_plans) / 10
 
 
-def test_choices_come_in_the_order_of_their_bounds(relaxed: list[Instance]) -> None:
-    for instance in relaxed:
-        requirement = anything(instance)
-        fall = float(Learning.of(instance).gains.max()) * 0.9
-        stage = begun(instance, Requirement(fall, requirement.ranges))
-        last = -math.inf
-        while True:
-            least = stage.least
-            if stage.next(lambda: math.inf) is None:
-                break
-            assert least >= last - 1e-4 * abs(last)
-            last = least
-
-
-def test_nothing_is_suggested_from_the_cutoff_on(relaxed: list[Instance]) -> None:
-    for instance in relaxed[:8]:
-        stage = begun(instance, Requirement(0.2, anything(instance).ranges))
-        reached = stage.least
-        assert stage.next(lambda limit=reached: limit) is None
-        assert stage.next(lambda: -math.inf) is None
-        if math.isfinite(stage.least):
-            assert stage.next(lambda: math.inf) is not None
-
-
 @pytest.fixture
 def two_datasets() -> Instance:
     """Three epochs at most; a to c0 is free, b costs 6; on c1 a costs 9 and b is free."""
@@ -255,13 +235,3 @@ def test_a_cluster_that_trains_for_nothing_is_suggested_with_free_data(two_datas
     assert first[0][1] == frozenset("b")
     assert first[0][0] == frozenset("a")  # idle, but there already
     assert first[1].value == pytest.approx(1.5**2 * 8 / (5 - 0.75), rel=2e-5)
-
-
-def test_prices_of_the_part_before_are_a_good_start_for_its_children(two_datasets: Instance) -> None:
-    stage = begun(two_datasets, Requirement(3.0, (VarianceRange(0.0, 0.0, 0.0, 0.0),)))
-    assert stage.next(lambda: math.inf) is not None
-    for part in parts(stage):
-        assert isinstance(part.prices, Prices)
-        assert part.prices.time > 0
-        again = stage.bound(part.allowed, part.obliged, part.prices, math.inf)
-        assert again.value == pytest.approx(part.expected, rel=3e-5)

@@ -113,20 +113,6 @@ def test_a_later_attempt_at_the_bound_goes_on_where_the_one_before_was_stopped(s
     assert switches[0] == needed
 
 
-@pytest.mark.parametrize("share", [0.2, 0.5, 1.0])
-def test_a_part_of_limits_ends_after_a_share_of_the_time_left(
-    share: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    now = [4.0]
-    monkeypatch.setattr(time, "perf_counter", lambda: now[0])
-    part = Limits(time_limit=10, started=0.0).part(share)
-    now[0] += 6 * share - 1e-6
-    assert not part.expired()
-    now[0] += 2e-6
-    assert part.expired()
-    assert Limits().part(share).time_limit is None
-
-
 @pytest.fixture
 def points(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """Products of nodes and points of laws so far."""
@@ -147,7 +133,7 @@ def losses(law: StudentT) -> list[FinalLoss]:
     bell = Term(-1.0, Normal(mean=1.0, variance=0.04))
     return [
         FinalLoss(constant, ((bell, count), (Term(1.0, law), 1)))
-        for constant in (1.0, 1.7, 2.4, 3.0)
+        for constant in (1.0, 3.0)
         for count in (2, 3)
     ]
 
@@ -166,14 +152,8 @@ def test_a_contour_is_not_used_for_laws_that_reach_much_farther_than_those_it_wa
     assert points[0] > 0
     fresh = [PreparedVerdicts(0.0, budget).verdict(loss) for loss in losses(law)]
     assert certain[len(losses(NEAR)) :] == fresh
-
-
-@pytest.mark.parametrize("law", [FAR, WILD])
-def test_nor_are_many_losses_at_once_labelled_by_such_a_contour(law: StudentT, points: list[float]) -> None:
-    budget = Fraction(1, 20)
     mixed = [*losses(NEAR), *losses(law)]
-    batch = PreparedVerdicts(0.0, budget).many(LossClasses.of(mixed))
-    for loss, verdict in zip(mixed, batch, strict=True):
-        assert verdict in (Verdict.UNDECIDED, PreparedVerdicts(0.0, budget).verdict(loss))
+    batch = PreparedVerdicts(0.0, budget).many(LossClasses.of(mixed))  # nor for many at once
+    for verdict, alone in zip(batch, certain, strict=True):
+        assert verdict in (Verdict.UNDECIDED, alone)
     assert np.count_nonzero(batch) >= len(losses(NEAR)) - 1
-    assert points[0] > 0

@@ -89,7 +89,7 @@ def test_tiny_instances_are_mostly_polished_to_the_optimum(count: int) -> None:
 
 @pytest.mark.parametrize(
     ("seed", "sites", "models", "epochs"),
-    [(0, 8, 4, 60), *(pytest.param(seed, 20, 5, 120, marks=pytest.mark.slow) for seed in range(3))],
+    [(0, 5, 3, 40), *(pytest.param(seed, 20, 5, 120, marks=pytest.mark.slow) for seed in range(3))],
 )
 def test_the_plan_of_a_drawn_instance_becomes_much_cheaper(
     seed: int, sites: int, models: int, epochs: int
@@ -108,7 +108,7 @@ def test_the_plan_of_a_drawn_instance_becomes_much_cheaper(
     assert polish.better(again, [], found.cost * 0.9) is None
 
 
-@pytest.mark.parametrize("price", [0.0, 1e-3, 1.0, 6.0, 40.0])
+@pytest.mark.parametrize("price", [0.0, 1.0, 40.0])
 def test_a_sequence_is_in_time_whatever_price_it_begins_with(price: float) -> None:
     """Two epochs of 24, beside one with next to no work that takes 6 to send, longer than T_max.
 

@@ -15,7 +15,7 @@ from depl.instances.generator import random_instances
 from depl.models.evaluation.evaluate import evaluate
 from depl.models.problem.allocation import allocate
 from depl.models.problem.epochs import load
-from depl.models.problem.instance import Cluster, Instance, Transfer
+from depl.models.problem.instance import Instance, Transfer
 from depl.models.problem.laws import Forbidden
 from depl.models.problem.plan import Plan
 from depl.models.solving.methods import Limits
@@ -146,6 +146,17 @@ def test_only_what_costs_less_than_the_cutoff_is_returned(drawn: list[Instance])
     assert seen > 0.4 * len(drawn)
 
 
+def test_whether_a_search_is_long_depends_on_the_steps_and_a_limit_in_the_past_stops_it(
+    bell: Instance,
+) -> None:
+    stage = staged(bell.replace(maximum_loss=6.3), Limits(time_limit=1e-9))
+    assert not stage.is_long([Kind(0, 0)] * 200)
+    assert stage.is_long([Kind(0, 0)] * 201)
+    data, kinds = everything(bell)
+    assert stage.limits.expired()
+    assert stage.paths(data, kinds, expected_label(), 0.0, math.inf, 1.0).found is None
+
+
 def test_the_first_that_is_refused_is_kept_as_the_nearest(bell: Instance) -> None:
     """Two epochs have mean 6 and are cheapest under the mean, three have quantile 6.22; the target is 6.3."""
     stage = staged(bell.replace(maximum_loss=6.3))
@@ -196,27 +207,3 @@ def test_forbidden_switches_and_late_epochs_are_not_made() -> None:
     assert found is not None
     assert set(found.models) == {1}
     assert set(found.clusters) == {1}
-
-
-def test_free_clusters_cost_nothing() -> None:
-    free = plain().replace(clusters=(Cluster(name="c0", capacity=10, bandwidth=1, unit_cost=0),))
-    stage = staged(free)
-    data, kinds = everything(free)
-    for price in (0.0, 2.0):
-        found = stage.paths(data, kinds, expected_label(), 0.0, math.inf, price).found
-        assert found is not None
-        assert found.cost == 0
-        assert stage.plan(found).epochs[0].resources == 10
-
-
-def test_a_limit_in_the_past_stops_the_search(bell: Instance) -> None:
-    late = Limits(time_limit=1e-9)
-    stage = staged(bell.replace(maximum_loss=6.3), late)
-    data, kinds = everything(bell)
-    assert late.expired()
-    assert stage.paths(data, kinds, expected_label(), 0.0, math.inf, 1.0).found is None
-
-
-def test_whether_a_search_is_long_depends_on_the_steps(steady: Instance) -> None:
-    assert not staged(steady).is_long([Kind(0, 0)] * 200)
-    assert staged(steady).is_long([Kind(0, 0)] * 201)

@@ -12,8 +12,8 @@ from depl.models.problem.learning import ConstantImprovement, InverseSqrtImprove
 from depl.models.solving.result import Termination
 from tests.cases.loop_cases import plain
 
-QUICK = (1, 3, 6, 13, 14, 16, 18)
-"""One epoch and eight, one model and three, one cluster and two; the last has no plan."""
+QUICK = (3, 13, 18)
+"""Of several models and clusters; the last has no plan."""
 
 
 def without_a_second_row(rng: np.random.Generator) -> Instance:
@@ -62,7 +62,7 @@ def test_with_one_row_the_loop_costs_less_than_its_bound_and_one_epoch(seed: int
     assert result.cost <= result.lower_bound * (1 + 2e-5) + max(epochs) * (1 + 1e-9)
 
 
-@pytest.mark.parametrize("fall", [1.0, 2.3, 3.9, 4.1])
+@pytest.mark.parametrize("fall", [2.3, 4.1])
 def test_with_one_kind_of_epoch_it_costs_at_most_one_epoch_and_its_time_more(fall: float) -> None:
     """Epochs of 8 at kappa 3 and lam = (K sqrt(24) / (T - K / 2))**2 cost psi = 2 sqrt(24 lam) + lam / 2."""
     result = depl.solve(plain(target=10 - fall), "depl")

@@ -1,0 +1,286 @@
+"""Moves of a polish: sets of data, change points, sites; bounds of every sequence; by brute force."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from depl.heuristics.bounds.cutting_planes import Cut, Prices
+from depl.heuristics.bounds.learning import Learning
+from depl.heuristics.data.sites import DataFactors, Site, Sites, listed_sites
+from depl.heuristics.depl import moves as improve_epochs
+from depl.heuristics.depl.labels import Cumulants
+from depl.heuristics.depl.moves import ChangePoints, DataAtPrices, _Prefixes
+from depl.heuristics.depl.priced_sites import Restricted
+from depl.heuristics.paths.additive_labels import entropic_label
+from depl.heuristics.paths.kernels import Labels
+from depl.models.problem.allocation import allocate
+from depl.models.problem.instance import Instance
+from depl.models.problem.learning import LogDataLaw, PowerDataLaw
+from tests.cases.loop_cases import crowded, nonempty_sets, one_way
+
+LAWS = (PowerDataLaw(p=0.4), PowerDataLaw(p=1.6), LogDataLaw(a=40, b=2, base_volume=1))
+
+
+def many_sets(seed: int, *, deadline: bool = False) -> Instance:
+    rng = np.random.default_rng([6, 42, seed])
+    return crowded(rng, LAWS[seed % 3], datasets=6, clusters=3, epochs=5, deadline=deadline)
+
+
+def begun(instance: Instance) -> tuple[Restricted, Labels, Cut]:
+    """Every set on every cluster; a sequence on the first set of the first cluster."""
+    sets = nonempty_sets(instance)
+    sites = [Site(n, chosen) for n in range(len(instance.clusters)) for chosen in sets]
+    listed = Sites.of(instance, sites, DataFactors(instance))
+    found = Restricted(Learning.of(instance), Cumulants(), listed, (0, 1), instance.target.maximum_time)
+    models, used = np.array([0, 0, 1, 1, 1]), np.full(5, len(sets) // 2)
+    uses = np.bincount(used, minlength=len(sites))
+    return found, found.labels(2.0, 0.0), Cut(models, used, 0.0, 0.0, 0.0, 0.0, uses)
+
+
+def on_every_site(found: Restricted, labels: Labels, prices: Prices, cut: Cut) -> np.ndarray:
+    """F + sum of psi + gamma label of the epochs of a sequence on every site."""
+    k = np.arange(len(cut.models))
+    psi = found.sites.at(prices.time).psi[0, cut.models]
+    return found.sites.transfers + psi.sum(axis=0) + prices.gain * labels.runs[:, k, cut.models].sum(axis=1)
+
+
+@pytest.mark.parametrize(("seed", "deadline"), [(0, False), (1, True), (2, False)])
+def test_the_sets_that_are_found_are_nearly_the_best_of_all(seed: int, deadline: bool) -> None:
+    """Of 63 sets on each of three clusters, up to what beginnings and single exchanges may miss."""
+    instance = many_sets(seed, deadline=deadline)
+    found, labels, cut = begun(instance)
+    data = DataAtPrices(instance, DataFactors(instance))
+    position = {site: o for o, site in enumerate(found.sites.sites)}
+    for gain in (2.0, 10.0, 50.0):
+        prices = Prices(0.7, gain, 0.0)
+        values = on_every_site(found, labels, prices, cut)
+        tried = [position[site] for site in data.better(found, labels, prices, cut)]
+        start = values[cut.sites[0]]
+        best, least = min(values[tried]), min(values)
+        assert best <= start
+        if np.isfinite(start):
+            assert best - least <= 0.02 * (start - least) + 1e-9
+
+
+def test_sets_beside_one_differ_by_a_few_datasets() -> None:
+    instance = many_sets(1)
+    found, labels, cut = begun(instance)
+    data = DataAtPrices(instance, DataFactors(instance))
+    own = found.sites.sites[int(cut.sites[0])]
+    near = data.beside(found, labels, Prices(0.7, 10.0, 0.0), cut)
+    singles = {frozenset({item.name}) for item in instance.datasets}
+    changes = {site.datasets ^ own.datasets for site in near}
+    assert {site.cluster for site in near} == {own.cluster}
+    assert singles & changes
+    exchanged = {
+        a | b for a, b in itertools.product(singles, singles) if a < own.datasets and not b & own.datasets
+    }
+    assert exchanged & changes
+    assert own not in near
+
+
+# --- change points ------------------------------------------------------------------------------------
+
+
+def one_cluster(seed: int, epochs: int = 6, sets: int = 3) -> Restricted:
+    rng = np.random.default_rng([6, 43, seed])
+    instance = crowded(rng, PowerDataLaw(p=0.4), datasets=2, clusters=1, epochs=epochs)
+    sites = Sites.of(instance, listed_sites(instance)[:sets], DataFactors(instance))
+    return Restricted(Learning.of(instance), Cumulants(), sites, (0, 1), instance.target.maximum_time)
+
+
+def cost_of(found: Restricted, models: tuple[int, ...], sites: tuple[int, ...]) -> float:
+    loads = [found.sites.load(k, m, o) for k, (m, o) in enumerate(zip(models, sites, strict=True))]
+    return allocate(loads, found.maximum_time, None).cost + found.paid(sorted(set(sites)))
+
+
+@pytest.mark.parametrize(("sets", "share"), [(1, 1.0), (3, 0.3)])
+@pytest.mark.parametrize("seed", range(2))
+def test_two_runs_end_as_the_cheapest_of_all_lengths(seed: int, sets: int, share: float) -> None:
+    """Model 0, then model 1, on one cluster: all are written out. Other data keep the lengths in one move."""
+    found = one_cluster(seed, sets=sets)
+    plain = ChangePoints(found, found.labels(2.0, 0.0), None)
+    every = {}
+    for first, last, site in itertools.product(range(1, 6), range(1, 6), range(sets)):
+        if first + last <= 6:
+            models, sites = (0,) * first + (1,) * last, (site,) * (first + last)
+            row = plain.sequenced(np.array(models), np.array(sites))
+            assert row.cost == pytest.approx(cost_of(found, models, sites), rel=1e-12)
+            every[models, sites] = row
+    room = sorted(row.label for row in every.values())[len(every) // 3]
+    allowed = [row for row in every.values() if row.label <= room and math.isfinite(row.cost)]
+    moves = ChangePoints(found, found.labels(2.0, room), None)
+    best = min(row.cost for row in allowed)
+    exact = 0
+    for start in every.values():
+        end = moves.settled(start)
+        if end is None:
+            assert sets > 1
+            continue
+        assert end.label <= room
+        assert best * (1 - 1e-9) <= end.cost
+        if start in allowed:
+            assert end.cost <= start.cost
+        exact += end.cost <= best * (1 + 1e-9)
+    assert exact >= share * len(every)
+
+
+def test_without_room_nothing_is_found() -> None:
+    found = one_cluster(0)
+    moves = ChangePoints(found, found.labels(2.0, -1e6), None)
+    start = moves.sequenced(np.array([0, 1]), np.array([0, 0]))
+    assert moves.settled(start) is None
+
+
+def test_a_late_sequence_becomes_one_in_time_if_there_is_room() -> None:
+    """The limit is what 20 of 40 epochs take with full resources."""
+    found = one_cluster(3, epochs=40)
+    limit = float(found.sites.fastest[0, :, 0].sum() * 10)
+    quick = Restricted(found.learning, found.cumulants, found.sites, found.models, limit)
+    moves = ChangePoints(quick, quick.labels(2.0, 1e6), None)
+    late = moves.sequenced(np.repeat([0, 1], 20), np.zeros(40, dtype=np.int64))
+    assert math.isinf(late.cost)
+    in_time = moves.settled(late)
+    assert in_time is not None
+    assert math.isfinite(in_time.cost)
+
+
+def test_epochs_that_may_not_be_trained_count_where_they_are_trained_alone() -> None:
+    rng = np.random.default_rng([6, 46])
+    table = np.where(rng.random((3, 9)) < 0.1, math.inf, rng.random((3, 9)))
+    points = np.array([[0, a, b, 9] for a in range(1, 8) for b in range(a + 1, 9)])
+    found = _Prefixes.of(table).over(points)
+    for row, value in zip(points.tolist(), found.tolist(), strict=True):
+        parts = [table[r, row[r] : row[r + 1]].sum() for r in range(3)]
+        assert value == pytest.approx(sum(parts))
+    assert 0 < np.isinf(found).sum() < len(found)
+
+
+@pytest.mark.parametrize(("runs", "together"), [(3, 2), (7, 2), (8, 1), (28, 1), (29, 0)])
+def test_of_many_runs_no_more_change_points_move_than_memory_is_meant_for(
+    runs: int, together: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By hand: 7 * 6 / 2 pairs x 100 steps x 8 numbers are 16,800; 28 points x 24 steps x 29 are 19,488."""
+    monkeypatch.setattr(improve_epochs, "_MOST_NUMBERS", 20_000)
+    points = 10 * np.arange(runs + 1)
+    tried = improve_epochs._moved(points, 10 * runs)
+    assert tried.size <= 20_000
+    assert max(np.count_nonzero(tried != points, axis=1), default=0) == together
+
+
+# --- sites --------------------------------------------------------------------------------------------
+
+RATE = 2.0
+PRICES = Prices(0.7, 5.0, 0.0)
+
+
+def restricted(instance: Instance) -> Restricted:
+    sites = Sites.of(instance, listed_sites(instance), DataFactors(instance))
+    models = tuple(range(len(instance.models)))
+    return Restricted(Learning.of(instance), Cumulants(), sites, models, instance.target.maximum_time)
+
+
+def small(seed: int, *, ordered: bool = False) -> Instance:
+    rng = np.random.default_rng([6, 41, seed])
+    instance = crowded(rng, PowerDataLaw(p=0.4), datasets=2, clusters=2, epochs=3)
+    return one_way(instance) if ordered else instance
+
+
+def sequences(found: Restricted, chosen: list[int], labels: Labels) -> list[tuple[list[int], list[int]]]:
+    """Models and sites of every allowed sequence on some sites."""
+    kinds = list(itertools.product(range(len(found.models)), chosen))
+    every = []
+    for length in range(1, labels.runs.shape[1] + 1):
+        for row in itertools.product(kinds, repeat=length):
+            models, sites = [m for m, _ in row], [o for _, o in row]
+            before = [len(found.models), *models[:-1]]
+            if np.isfinite(labels.changes[before, models]).all():
+                every.append((models, sites))
+    return every
+
+
+def label_of(labels: Labels, models: list[int], sites: list[int], start: int) -> float:
+    before = [start, *models[:-1]]
+    runs = (labels.runs[o, k, m] for k, (m, o) in enumerate(zip(models, sites, strict=True)))
+    return math.fsum(runs) + math.fsum(labels.changes[p, m] for p, m in zip(before, models, strict=True))
+
+
+def reduced(found: Restricted, labels: Labels, models: list[int], sites: list[int]) -> float:
+    """Weight at the prices, the transfers of all open sites aside."""
+    psi = found.sites.at(PRICES.time).psi
+    costs = (psi[0, m, o] for m, o in zip(models, sites, strict=True))
+    return math.fsum(costs) + PRICES.gain * label_of(labels, models, sites, len(found.models))
+
+
+def test_labels_are_those_of_chernoffs_bound_at_the_same_rate() -> None:
+    instance = small(0)
+    found, learning = restricted(instance), Learning.of(instance)
+    labels, entropic = found.labels(RATE, 0.0), entropic_label(0.1, RATE)
+    for o, k, m in itertools.product(range(len(found.clusters)), range(3), range(2)):
+        loss = learning.loss([m] * (k + 1), [found.sites.factors[o]] * (k + 1))
+        exact = entropic.quantile(loss) - entropic.surcharge - learning.initial_loss
+        assert labels.runs[o, : k + 1, m].sum() == pytest.approx(exact, rel=1e-6)
+        together = found.label_of(np.arange(k + 1), np.full(k + 1, m), found.sites.factors[[o]], RATE)
+        assert together[0] == pytest.approx(exact, rel=1e-6)
+
+
+@pytest.mark.parametrize(("seed", "ordered"), [(0, False), (1, True)])
+def test_the_bound_holds_for_every_sequence_and_is_not_far_below(seed: int, ordered: bool) -> None:
+    instance = small(seed, ordered=ordered)
+    found = restricted(instance)
+    chosen = [0, len(found.clusters) // 2]
+    every = sequences(found, chosen, found.labels(RATE, 0.0))
+    plain = found.labels(RATE, 0.0)
+    totals = sorted(label_of(plain, *row, len(found.models)) for row in every)
+    labels = found.labels(RATE, totals[len(totals) // 4])
+    costs = []
+    for models, sites in every:
+        loads = [found.sites.load(k, m, o) for k, (m, o) in enumerate(zip(models, sites, strict=True))]
+        if label_of(labels, models, sites, len(found.models)) <= labels.room + 1e-12:
+            costs.append(allocate(loads, instance.target.maximum_time, None).cost + found.paid(chosen))
+    bound = found.dual(labels, chosen, PRICES)
+    assert bound.cut is not None
+    assert 0.4 * min(costs) < bound.value <= min(costs) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(("seed", "ordered"), [(0, False), (1, True)])
+def test_neighbours_cost_what_their_cheapest_sequence_does(seed: int, ordered: bool) -> None:
+    instance = small(seed, ordered=ordered)
+    found = restricted(instance)
+    labels, chosen = found.labels(RATE, 0.0), [0, len(found.clusters) // 2]
+    seen = 0
+    for value, sites in found.neighbours(labels, PRICES, chosen):
+        least = min(reduced(found, labels, *row) for row in sequences(found, sites, labels))
+        assert value == pytest.approx(least + found.paid(sites), rel=1e-9, abs=1e-9)
+        assert len({int(found.clusters[site]) for site in sites}) == len(sites)
+        seen += 1
+    assert seen > 5
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_where_moves_lead_to_no_neighbour_is_cheaper(seed: int) -> None:
+    found = restricted(small(seed))
+    labels = found.labels(RATE, 0.0)
+    value, sites = found.opened(labels, PRICES, [0])
+    first = min(reduced(found, labels, *row) for row in sequences(found, [0], labels)) + found.paid([0])
+    assert value <= first + 1e-9
+    beside = min(cost for cost, _ in found.neighbours(labels, PRICES, sites))
+    assert beside >= value - 1e-6 * abs(value)
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+def test_margins_are_what_one_epoch_on_a_site_costs_more(ordered: bool) -> None:
+    instance = small(1, ordered=ordered)
+    found = restricted(instance)
+    labels, chosen = found.labels(RATE, 0.0), [0, len(found.clusters) // 2]
+    shared = found.sites.transfers / instance.target.maximum_epochs
+    every = [
+        (reduced(found, labels, *row) + math.fsum(shared[row[1]].tolist()), row)
+        for row in sequences(found, chosen, labels)
+    ]
+    margins, least = found.margins(labels, PRICES, chosen), min(every)[0]
+    for (place, site), m in itertools.product(enumerate(chosen), range(2)):
+        uses = [value for value, row in every if (m, site) in zip(*row, strict=True)]
+        assert margins[place, m] == pytest.approx(min(uses) - least, abs=1e-9)
