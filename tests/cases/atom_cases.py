@@ -2,13 +2,15 @@
 
 from fractions import Fraction
 
+import msgspec
 import numpy as np
 
 from depl.instances.generator import random_instance, random_plan
 from depl.models.evaluation.evaluate import final_loss
-from depl.models.problem.instance import ConstantImprovement, Instance, Model, Switch
+from depl.models.problem.instance import Instance, Model, Switch
 from depl.models.problem.laws import Deterministic, Empirical, Normal
 from depl.models.risk.certify import certified_quantile
+from tests.problems import gain
 
 LEVELS = (0.5, 0.7, 0.75, 0.9, 0.95)
 
@@ -44,13 +46,7 @@ def _atomic_model(rng: np.random.Generator, model: Model) -> Model:
         noise = Deterministic(value=float(rng.integers(1, 6)) / 2)
     else:
         noise = Empirical(values=tuple(float(value) for value in rng.integers(0, 7, rng.integers(2, 6)) / 2))
-    return Model(
-        name=model.name,
-        size=model.size,
-        demand=model.demand,
-        compute=model.compute,
-        improvement=ConstantImprovement(noise=noise),
-    )
+    return msgspec.structs.replace(model, improvement=gain(noise))
 
 
 def _switch(rng: np.random.Generator) -> Deterministic | Empirical | Normal:

@@ -8,6 +8,7 @@ import functools
 import itertools
 import math
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -26,108 +27,63 @@ from depl.models.exact.prices import Prices
 from depl.models.exact.search import Search
 from depl.models.foundation.interval import Interval
 from depl.models.problem.epochs import FinalLoss, compose, loss_step
-from depl.models.problem.instance import Cluster, Dataset, Instance, Model, Switch, Target
-from depl.models.problem.laws import (
-    Deterministic,
-    Empirical,
-    FloatArray,
-    Forbidden,
-    InverseGamma,
-    Lognormal,
-    Normal,
-    StudentT,
-    SwitchLaw,
-    Zero,
-)
-from depl.models.problem.learning import ConstantImprovement, Improvement, TabledImprovement
+from depl.models.problem.instance import Instance
+from depl.models.problem.laws import FloatArray, Forbidden, InverseGamma, Lognormal, Normal, Zero
+from depl.models.problem.learning import Improvement
 from depl.models.problem.plan import Plan
 from depl.models.risk.certify import certified_violation
 from depl.models.solving.methods import Limits
 from depl.models.solving.result import Solution, Termination
+from tests.problems import atoms, gain, gains, instance, model, student
 
 ZERO = Zero()
+
 SHAPE = {"models": (2, 3), "clusters": (1, 2), "datasets": (1, 2)}
 
-
-def constant(noise, scale: float = 1.0) -> ConstantImprovement:
-    """The same law at every epoch."""
-    return ConstantImprovement(scale=scale, noise=noise)
+constant, tabled = gain, gains
 
 
-def tabled(*noises) -> TabledImprovement:
-    """A law for every epoch."""
-    return TabledImprovement(epochs=tuple(constant(noise) for noise in noises))
-
-
-def make(
-    improvements: Sequence[Improvement],
-    switch: SwitchLaw = ZERO,
-    switches: tuple[Switch, ...] = (),
-    initial_loss: float = 10.0,
-    **target: object,
-) -> Instance:
+def make(improvements: Sequence[Improvement], switch: Any = ZERO, **fields: Any) -> Instance:
     """One cluster, one dataset, models m0, m1, ... of growing demand; T_max = 20, l_max = 6, omega = 0.9."""
-    limits = {"maximum_loss": 6.0, "quantile_level": 0.9, "maximum_epochs": 4, "maximum_time": 20.0}
-    return Instance(
-        name="made",
-        clusters=(Cluster(name="site", capacity=10, bandwidth=2, unit_cost=3),),
-        datasets=(Dataset(name="data", volume=1),),
-        models=tuple(
-            Model(name=f"m{index}", size=1, demand=2 + index, improvement=improvement)
-            for index, improvement in enumerate(improvements)
-        ),
-        target=Target(initial_loss=initial_loss, **(limits | target)),
-        switches=switches,
-        other_switches=switch,
-    )
+    models = [model(f"m{index}", of, 2 + index) for index, of in enumerate(improvements)]
+    limits = {"maximum_epochs": 4, "maximum_time": 20.0, "datasets": {"data": 1}}
+    return instance(*models, other_switches=switch, **limits | fields)
 
 
 HEAVY = constant(InverseGamma(shape=1.6, scale=1.0))
 SKEW = constant(Lognormal(mean=1.6, variance=1.5))
 BELL = constant(Normal(mean=1.5, variance=0.3))
 WILD = constant(Normal(mean=1.0, variance=4.0))
-SURE = constant(Deterministic(value=1.4))
-COIN = constant(Empirical(values=(0.0, 1.0, 2.5), weights=(1.0, 2.0, 3.0)))
-MENDED = (
-    Deterministic(value=2.0),
-    Deterministic(value=2.0),
-    Empirical(values=(-1000.0, 14.0), weights=(1.0, 9.0)),
-    Deterministic(value=1.0),
-)
+SURE = constant(1.4)
+COIN = constant(atoms(0.0, 1.0, 2.5, weights=(1.0, 2.0, 3.0)))
+MENDED = (2.0, 2.0, atoms(-1000.0, 14.0, weights=(1.0, 9.0)), 1.0)
 
 AWKWARD = {
     "normal gains that may be negative": make([BELL, WILD]),
     "heavy tails": make([HEAVY, SKEW]),
-    "atoms": make([COIN, constant(Empirical(values=(1.0, 1.2, 1.4)))]),
-    "nothing random": make([SURE, constant(Deterministic(value=0.7))]),
+    "atoms": make([COIN, constant(atoms(1.0, 1.2, 1.4))]),
+    "nothing random": make([SURE, constant(0.7)]),
     "switches that lose": make([BELL, COIN], switch=Normal(mean=0.4, variance=0.1)),
-    "switches that gain": make([BELL, SKEW], switch=Deterministic(value=-0.6)),
+    "switches that gain": make([BELL, SKEW], switch=-0.6),
     "switches that gain or lose": make([BELL, HEAVY], switch=Normal(mean=-0.5, variance=0.5)),
-    "switches that rise beyond the grid": make([SURE, BELL], switch=Deterministic(value=5.0)),
+    "switches that rise beyond the grid": make([SURE, BELL], switch=5.0),
     "switches that rise at random": make([SKEW, BELL], switch=Normal(mean=3.0, variance=1.0)),
     "switches that rise beyond the grid, and disasters": make(
-        [tabled(*MENDED), tabled(*MENDED)], switch=Deterministic(value=9.0)
+        [tabled(*MENDED), tabled(*MENDED)], switch=9.0
     ),
-    "untruncated switches": make(
-        [BELL, SKEW], switch=StudentT(degrees_of_freedom=3.0, location=0.1, scale=0.1)
-    ),
-    "truncated switches": make(
-        [BELL, COIN],
-        switch=StudentT(degrees_of_freedom=2.0, location=0.2, scale=0.3, lower=-0.5, upper=2.0),
-    ),
-    "an initial model": make([BELL, SKEW], switch=Deterministic(value=0.5), initial_model="m1"),
+    "untruncated switches": make([BELL, SKEW], switch=student(3.0, 0.1, 0.1)),
+    "truncated switches": make([BELL, COIN], switch=student(2.0, 0.2, 0.3, -0.5, 2.0)),
+    "an initial model": make([BELL, SKEW], switch=0.5, initial_model="m1"),
     "a switch that is forbidden": make(
-        [BELL, SKEW], switches=(Switch(previous="m0", following="m1", law=Forbidden()),)
+        [BELL, SKEW], switches={("m0", "m1"): Forbidden()}
     ),
     "laws that change": make(
         [
             tabled(*(Normal(mean=mean, variance=0.2) for mean in (0.2, 3.0, 0.2, 3.0))),
-            tabled(*(Deterministic(value=value) for value in (2.0, -1.0, 2.0, -1.0))),
+            tabled(2.0, -1.0, 2.0, -1.0),
         ]
     ),
-    "a rise beyond the grid": make(
-        [tabled(*(Deterministic(value=value) for value in (3.0, -40.0, 3.0, 43.0))), BELL]
-    ),
+    "a rise beyond the grid": make([tabled(3.0, -40.0, 3.0, 43.0), BELL]),
     "a random rise beyond the grid": make(
         [tabled(*(Normal(mean=mean, variance=0.3) for mean in (3.0, -30.0, 3.0, 40.0))), BELL]
     ),

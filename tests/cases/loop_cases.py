@@ -7,10 +7,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from depl.models.problem.epochs import Load
-from depl.models.problem.instance import Cluster, Dataset, Instance, Model, Switch, Target, Transfer
-from depl.models.problem.laws import Deterministic, Forbidden, Normal
+from depl.models.problem.instance import Dataset, Instance, Model
+from depl.models.problem.laws import Forbidden, Normal
 from depl.models.problem.learning import (
-    ConstantImprovement,
     DataLaw,
     InverseLogDataLaw,
     InverseSqrtImprovement,
@@ -18,6 +17,7 @@ from depl.models.problem.learning import (
     PowerDataLaw,
 )
 from depl.models.problem.plan import Plan
+from tests.problems import instance, model, site, switches
 
 DATA_LAWS: tuple[DataLaw | None, ...] = (
     None,
@@ -44,47 +44,43 @@ def crowded(
     volumes, works = rng.uniform(0.3, 3, datasets), rng.uniform(0.2, 3, datasets)
     homes = rng.integers(clusters, size=datasets)
     tau = float(rng.uniform(1.0, 2.5)) if deadline else None
-    return Instance(
+    places = tuple(
+        site(
+            f"c{n}",
+            float(rng.uniform(4, 12)),
+            float(rng.uniform(2, 9)),
+            float(rng.uniform(0.5, 2)),
+            nodes=int(rng.integers(1, 3)),
+        )
+        for n in range(clusters)
+    )
+    costs = {
+        (f"d{i}", f"c{n}"): float(rng.uniform(0.2, 6))
+        for i, n in itertools.product(range(datasets), range(clusters))
+        if homes[i] != n
+    }
+    return instance(
+        *(_fading(rng, f"m{m}") for m in range(models)),
         name="crowded",
-        clusters=tuple(
-            Cluster(
-                name=f"c{n}",
-                capacity=float(rng.uniform(4, 12)),
-                bandwidth=float(rng.uniform(2, 9)),
-                unit_cost=float(rng.uniform(0.5, 2)),
-                nodes=int(rng.integers(1, 3)),
-            )
-            for n in range(clusters)
-        ),
+        clusters=places,
         datasets=tuple(
             Dataset(name=f"d{i}", volume=float(q), work=float(w))
             for i, (q, w) in enumerate(zip(volumes, works, strict=True))
         ),
-        transfers=tuple(
-            Transfer(dataset=f"d{i}", cluster=f"c{n}", cost=float(rng.uniform(0.2, 6)))
-            for i, n in itertools.product(range(datasets), range(clusters))
-            if homes[i] != n
-        ),
-        models=tuple(
-            Model(
-                name=f"m{m}",
-                size=float(rng.uniform(0, 2)),
-                demand=float(rng.uniform(0.5, 2)),
-                improvement=InverseSqrtImprovement(
-                    scale=float(rng.uniform(1, 3)), offset=1, noise=Normal(mean=1, variance=0.1)
-                ),
-            )
-            for m in range(models)
-        ),
+        transfers=costs,
         data_law=law,
-        target=Target(
-            initial_loss=10,
-            maximum_loss=8,
-            quantile_level=0.9,
-            maximum_epochs=epochs,
-            maximum_time=3.0 * epochs,
-            round_deadline=tau,
-        ),
+        maximum_loss=8,
+        maximum_epochs=epochs,
+        maximum_time=3.0 * epochs,
+        round_deadline=tau,
+    )
+
+
+def _fading(rng: np.random.Generator, name: str) -> Model:
+    size, demand = float(rng.uniform(0, 2)), float(rng.uniform(0.5, 2))
+    noise = Normal(mean=1, variance=0.1)
+    return model(
+        name, InverseSqrtImprovement(scale=float(rng.uniform(1, 3)), offset=1, noise=noise), demand, size
     )
 
 
@@ -100,42 +96,23 @@ def plain(
     round_deadline: float | None = None,
 ) -> Instance:
     """Nothing random: models by gain and work on one dataset, clusters by unit cost and capacity."""
-    return Instance(
+    return instance(
+        *(model(f"m{m}", gain, work, wait) for m, (gain, work) in enumerate(zip(gains, works, strict=True))),
         name="plain",
-        clusters=tuple(
-            Cluster(name=f"c{n}", capacity=capacity, bandwidth=1, unit_cost=cost)
-            for n, (cost, capacity) in enumerate(clusters)
-        ),
-        datasets=(Dataset(name="data", volume=1),),
-        models=tuple(
-            Model(
-                name=f"m{m}",
-                size=wait,
-                demand=work,
-                improvement=ConstantImprovement(noise=Deterministic(value=gain)),
-            )
-            for m, (gain, work) in enumerate(zip(gains, works, strict=True))
-        ),
-        target=Target(
-            initial_loss=10,
-            maximum_loss=target,
-            quantile_level=0.9,
-            maximum_epochs=epochs,
-            maximum_time=maximum_time,
-            round_deadline=round_deadline,
-        ),
+        clusters=tuple(site(f"c{n}", capacity, 1, cost) for n, (cost, capacity) in enumerate(clusters)),
+        datasets={"data": 1},
+        maximum_loss=target,
+        maximum_epochs=epochs,
+        maximum_time=maximum_time,
+        round_deadline=round_deadline,
     )
 
 
-def one_way(instance: Instance) -> Instance:
+def one_way(given: Instance) -> Instance:
     """The same with models that may only be left for later ones."""
-    names = [model.name for model in instance.models]
-    return instance.replace(
-        switches=tuple(
-            Switch(previous=late, following=early, law=Forbidden())
-            for early, late in itertools.combinations(names, 2)
-        )
-    )
+    names = [item.name for item in given.models]
+    pairs = itertools.combinations(names, 2)
+    return given.replace(switches=switches({(late, early): Forbidden() for early, late in pairs}))
 
 
 def psi(load: Load, multiplier: float, deadline: float) -> tuple[float, float]:
@@ -163,9 +140,9 @@ def every_sequence(longest: int, models: int) -> Iterator[tuple[int, ...]]:
         yield from itertools.product(range(models), repeat=length)
 
 
-def nonempty_sets(instance: Instance) -> list[frozenset[str]]:
+def nonempty_sets(given: Instance) -> list[frozenset[str]]:
     """All nonempty sets of datasets."""
-    names = [item.name for item in instance.datasets]
+    names = [item.name for item in given.datasets]
     return [
         frozenset(chosen)
         for size in range(1, len(names) + 1)
@@ -173,17 +150,17 @@ def nonempty_sets(instance: Instance) -> list[frozenset[str]]:
     ]
 
 
-def moments(instance: Instance, plan: Plan) -> tuple[float, float]:
+def moments(given: Instance, plan: Plan) -> tuple[float, float]:
     """Mean gain and variance of a plan, from the moments of its laws one by one."""
-    laws = {(row.previous, row.following): row.law for row in instance.switches}
-    gain, variance, before = 0.0, 0.0, instance.target.initial_model
+    laws = {(row.previous, row.following): row.law for row in given.switches}
+    gain, variance, before = 0.0, 0.0, given.target.initial_model
     for k, epoch in enumerate(plan.epochs):
-        coefficient, law = instance.model(epoch.model).improvement.at(k + 1)
-        h = instance.learning_factor(plan.datasets(epoch.cluster))
+        coefficient, law = given.model(epoch.model).improvement.at(k + 1)
+        h = given.learning_factor(plan.datasets(epoch.cluster))
         gain += h * coefficient * law.moments().mean
         variance += (h * coefficient) ** 2 * law.moments().variance
         if before not in (None, epoch.model):
-            change = laws.get((before, epoch.model), instance.other_switches)
+            change = laws.get((before, epoch.model), given.other_switches)
             if type(change).__name__ != "Zero":
                 gain -= change.moments().mean
                 variance += change.moments().variance

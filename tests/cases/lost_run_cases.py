@@ -11,7 +11,7 @@ import math
 import sqlite3
 import struct
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,8 +23,6 @@ EPOCHS, RUNS, LOST, TARGET = 9, 80, 16, 0.7
 PLAN = (("net", "edge"),) * EPOCHS
 WAYS = ("null", "nan", "cut", "early", "key")
 """Null or NaN from an epoch on, a file that is cut, a run that stopped, and no loss under its key at all."""
-
-Losses = Sequence[float | None]
 
 
 class Written(NamedTuple):
@@ -59,8 +57,12 @@ def is_lost(name: str) -> bool:
 def write(form: str, way: str, folder: Path) -> Written:
     """Write all runs into a folder."""
     runs = losses_of(way, np.random.default_rng(0))
-    keys = {name: "other" if way == "key" and is_lost(name) else "" for name, _ in runs}
-    told = FORMS[form](folder, runs, keys)
+    written, told = FORMS[form]
+    loss = told.loss.rpartition("/")[2]
+    keyed = [(name, losses, "other" if way == "key" and is_lost(name) else loss) for name, losses in runs]
+    for path, content in written(keyed):
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_bytes(content if isinstance(content, bytes) else content.encode())
     if way == "cut":
         files = [path for path in folder.rglob("*") if path.is_file() and path.name not in ("meta.yaml",)]
         for path in files:
@@ -70,147 +72,119 @@ def write(form: str, way: str, folder: Path) -> Written:
     return told
 
 
-def _file(folder: Path, name: str, content: str | bytes) -> None:
-    path = folder / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+Files = Iterator[tuple[str, str | bytes]]
+Run = tuple[str, list[float | None], str]
+"""Its name, its losses, and the key under which they are logged."""
 
 
-def _shown(value: float | None) -> str:
+def shown(value: float | None) -> str:
     return "" if value is None else repr(value)
 
 
-Runs = list[tuple[str, list[float | None]]]
-Keys = dict[str, str]
+def lines(*parts: str) -> str:
+    return "\n".join([*parts, ""])
 
 
-def _history(folder: Path, runs: Runs, keys: Keys) -> Written:
-    for name, losses in runs:
-        content = {"loss": [1.0] * len(losses), keys[name] or "val_loss": losses}
-        _file(folder, f"{name}.json", json.dumps(content))
-    return Written()
+def each(
+    name: str, content: Callable[[list[float | None], str], str | bytes]
+) -> Callable[[list[Run]], Files]:
+    """A file for every run, named after it."""
+    return lambda runs: ((name.format(run), content(losses, key)) for run, losses, key in runs)
 
 
-def _keras(folder: Path, runs: Runs, keys: Keys) -> Written:
-    for name, losses in runs:
-        rows = [f"{k},1.0,{_shown(loss)}" for k, loss in enumerate(losses)]
-        _file(folder, f"{name}.csv", "\n".join([f"epoch,loss,{keys[name] or 'val_loss'}", *rows, ""]))
-    return Written()
+def table(head: str, row: str, first: int = 1) -> Callable[[list[float | None], str], str]:
+    """A CSV file of a run: its header with the key, and a row per epoch."""
+    return lambda losses, key: lines(
+        head.format(key=key),
+        *(row.format(k=k, loss=shown(loss)) for k, loss in enumerate(losses, start=first)),
+    )
 
 
-def _lightning(folder: Path, runs: Runs, keys: Keys) -> Written:
-    for name, losses in runs:
-        rows = [
-            line
-            for k, loss in enumerate(losses)
-            for line in (f"{k},{10 * k + 5},1.0,,", f"{k},{10 * k + 9},,{_shown(loss)},0.5")
-        ]
-        header = f"epoch,step,train_loss,{keys[name] or 'val_loss'},val_acc"
-        _file(folder, f"{name}/metrics.csv", "\n".join([header, *rows, ""]))
-        _file(folder, f"{name}/hparams.yaml", "lr: 0.1\n")
-    return Written()
+def rows_of(losses: list[float | None], key: str) -> list[dict[str, object]]:
+    """An object per epoch."""
+    return [{"epoch": k, key: loss} for k, loss in enumerate(losses, start=1)]
 
 
-def _jsonl(folder: Path, runs: Runs, keys: Keys) -> Written:
-    for name, losses in runs:
-        lines = []
-        for k, loss in enumerate(losses, start=1):
-            lines += [{"epoch": k, "train_loss": 1.0}, {"epoch": k, keys[name] or "val_loss": loss}]
-        _file(folder, f"{name}.jsonl", "".join(json.dumps(line) + "\n" for line in lines))
-    return Written()
+def _lightning(runs: list[Run]) -> Files:
+    for name, losses, key in runs:
+        rows = []
+        for k, loss in enumerate(losses):
+            rows += [f"{k},{10 * k + 5},1.0,,", f"{k},{10 * k + 9},,{shown(loss)},0.5"]
+        yield f"{name}/metrics.csv", lines(f"epoch,step,train_loss,{key},val_acc", *rows)
+        yield f"{name}/hparams.yaml", "lr: 0.1\n"
 
 
-def _objects(folder: Path, runs: Runs, keys: Keys) -> Written:
-    for name, losses in runs:
-        lines = [{"epoch": k, keys[name] or "val_loss": loss} for k, loss in enumerate(losses, start=1)]
-        _file(folder, f"{name}.json", json.dumps(lines))
-    return Written()
+def _jsonl(losses: list[float | None], key: str) -> str:
+    pairs = (({"epoch": row["epoch"], "train_loss": 1.0}, row) for row in rows_of(losses, key))
+    return lines(*(json.dumps(row) for pair in pairs for row in pair))
 
 
-def _plain(folder: Path, runs: Runs, keys: Keys) -> Written:
-    for name, losses in runs:
-        rows = [f"{k},1.0,{_shown(loss)}" for k, loss in enumerate(losses, start=1)]
-        _file(folder, f"{name}.csv", "\n".join([f"epoch,lr,{keys[name] or 'val_loss'}", *rows, ""]))
-    return Written()
-
-
-def _together(folder: Path, runs: Runs, keys: Keys) -> Written:
+def _together(runs: list[Run]) -> Files:
     rows = [
-        f"{name},{k},{'' if keys[name] else _shown(loss)}"
-        for name, losses in runs
+        f"{name},{k},{shown(loss) if key == 'val_loss' else ''}"
+        for name, losses, key in runs
         for k, loss in enumerate(losses, start=1)
     ]
-    _file(folder, "runs.csv", "\n".join(["run,epoch,val_loss", *rows, ""]))
-    return Written()
+    yield "runs.csv", lines("run,epoch,val_loss", *rows)
 
 
-def _chart(folder: Path, runs: Runs, keys: Keys) -> Written:
+def _chart(runs: list[Run]) -> Files:
     rows = [
-        ",".join([str(k), *(_shown(losses[k - 1]) if k <= len(losses) else "" for _, losses in runs)])
+        ",".join([str(k), *(shown(losses[k - 1]) if k <= len(losses) else "" for _, losses, _ in runs), ""])
         for k in range(1, EPOCHS + 1)
     ]
-    header = ",".join(["Step", *(f"{name} - {keys[name] or 'val_loss'}" for name, _ in runs), "x__MIN"])
-    _file(folder, "chart.csv", "\n".join([header, *(f"{row}," for row in rows), ""]))
-    return Written(epoch="Step")
+    yield (
+        "chart.csv",
+        lines(",".join(["Step", *(f"{name} - {key}" for name, _, key in runs), "x__MIN"]), *rows),
+    )
 
 
-def _wandb_history(folder: Path, runs: Runs, keys: Keys) -> Written:
-    for name, losses in runs:
-        rows = [f"{k},{k},{_shown(loss)}" for k, loss in enumerate(losses, start=1)]
-        _file(folder, f"{name}.csv", "\n".join([f"_step,epoch,{keys[name] or 'val_loss'}", *rows, ""]))
-    return Written()
+def _flower(losses: list[float | None], key: str) -> str:
+    pairs = [[k, loss] for k, loss in enumerate(losses, start=1)]
+    return json.dumps({"losses_centralized" if key == "loss" else "losses_distributed": pairs})
 
 
-def _flower(folder: Path, runs: Runs, keys: Keys) -> Written:
-    for name, losses in runs:
-        pairs = [[k, loss] for k, loss in enumerate(losses, start=1)]
-        content = {"losses_distributed": pairs} if keys[name] else {"losses_centralized": pairs}
-        _file(folder, f"{name}.json", json.dumps(content))
-    return Written("centralized/loss")
+def _flower_result(losses: list[float | None], key: str) -> str:
+    told = {str(k): {key: loss} for k, loss in enumerate(losses, start=1)}
+    return json.dumps({"evaluate_metrics_serverapp": told})
 
 
-def _flower_result(folder: Path, runs: Runs, keys: Keys) -> Written:
-    for name, losses in runs:
-        told = {str(k): {keys[name] or "loss": loss} for k, loss in enumerate(losses, start=1)}
-        _file(folder, f"{name}.json", json.dumps({"evaluate_metrics_serverapp": told}))
-    return Written("centralized/loss")
+def _mlflow_files(runs: list[Run]) -> Files:
+    for name, losses, key in runs:
+        yield f"0/{name}/meta.yaml", f"run_id: {name}\nrun_name: {name}\nlifecycle_stage: active\n"
+        yield (
+            f"0/{name}/metrics/{key}",
+            lines(*(f"{1000 + k} {loss!r} {k}" for k, loss in enumerate(losses, start=1))),
+        )
 
 
-def _mlflow_files(folder: Path, runs: Runs, keys: Keys) -> Written:
-    for name, losses in runs:
-        lines = [f"{1000 + k} {loss!r} {k}" for k, loss in enumerate(losses, start=1)]
-        _file(folder, f"0/{name}/meta.yaml", f"run_id: {name}\nrun_name: {name}\nlifecycle_stage: active\n")
-        _file(folder, f"0/{name}/metrics/{keys[name] or 'val_loss'}", "\n".join([*lines, ""]))
-    return Written()
-
-
-def _mlflow(folder: Path, runs: Runs, keys: Keys) -> Written:
-    folder.mkdir(parents=True, exist_ok=True)
-    with contextlib.closing(sqlite3.connect(folder / "mlflow.db")) as store:
+def _mlflow(runs: list[Run]) -> Files:
+    with contextlib.closing(sqlite3.connect(":memory:")) as store:
         store.execute("CREATE TABLE runs (run_uuid, name, lifecycle_stage, start_time)")
         store.execute("CREATE TABLE metrics (run_uuid, key, value, step, timestamp, is_nan)")
         store.execute("CREATE TABLE params (run_uuid, key, value)")
-        for name, losses in runs:
+        for name, losses, key in runs:
             store.execute("INSERT INTO runs VALUES (?, ?, 'active', 0)", (name, name))
             for k, loss in enumerate(losses, start=1):
                 bad = loss is not None and math.isnan(loss)
-                row = (name, keys[name] or "val_loss", 0.0 if bad else loss, k, 1000 + k, int(bad))
+                row = (name, key, 0.0 if bad else loss, k, 1000 + k, int(bad))
                 store.execute("INSERT INTO metrics VALUES (?, ?, ?, ?, ?, ?)", row)
         store.commit()
-    return Written()
+        yield "mlflow.db", store.serialize()
 
 
-def _transformers(folder: Path, runs: Runs, keys: Keys) -> Written:
-    for name, losses in runs:
-        rows: list[dict[str, object]] = []
-        for k, loss in enumerate(losses, start=1):
-            rows += [{"epoch": k - 0.5, "loss": 1.0, "step": 20 * k - 10}]
-            rows += [{"epoch": float(k), keys[name] or "eval_loss": loss, "step": 20 * k}]
-        _file(folder, f"{name}/trainer_state.json", json.dumps({"log_history": rows}))
-    return Written("eval_loss")
+def _transformers(losses: list[float | None], key: str) -> str:
+    told: list[dict[str, object]] = []
+    for k, loss in enumerate(losses, start=1):
+        told += [
+            {"epoch": k - 0.5, "loss": 1.0, "step": 20 * k - 10},
+            {"epoch": float(k), key: loss, "step": 20 * k},
+        ]
+    return json.dumps({"log_history": told})
 
 
-def _varint(value: int) -> bytes:
+def varint(value: int) -> bytes:
+    """A whole number as protocol buffers have it."""
     found = b""
     while value > 127:
         found += bytes([value & 127 | 128])
@@ -218,58 +192,55 @@ def _varint(value: int) -> bytes:
     return found + bytes([value])
 
 
-def _field(number: int, content: bytes) -> bytes:
-    return _varint(number << 3 | 2) + _varint(len(content)) + content
+def field(number: int, content: bytes) -> bytes:
+    """A field of a protocol buffer that holds bytes."""
+    return varint(number << 3 | 2) + varint(len(content)) + content
 
 
-def _tensorboard(folder: Path, runs: Runs, keys: Keys) -> Written:
-    for name, losses in runs:
-        data = b""
-        for k, loss in enumerate(losses, start=1):
-            value = _field(1, (keys[name] or "val_loss").encode()) + b"\x15" + struct.pack("<f", loss)
-            event = _varint(2 << 3) + _varint(k) + _field(5, _field(1, value))
-            size = struct.pack("<Q", len(event))
-            sums = [struct.pack("<I", masked_checksum(part)) for part in (size, event)]
-            data += size + sums[0] + event + sums[1]
-        _file(folder, f"{name}/events.out.tfevents.1", data)
-    return Written()
+def _tensorboard(losses: list[float | None], key: str) -> bytes:
+    data = b""
+    for k, loss in enumerate(losses, start=1):
+        value = field(1, key.encode()) + b"\x15" + struct.pack("<f", loss)
+        event = varint(2 << 3) + varint(k) + field(5, field(1, value))
+        size = struct.pack("<Q", len(event))
+        sums = [struct.pack("<I", masked_checksum(part)) for part in (size, event)]
+        data += size + sums[0] + event + sums[1]
+    return data
 
 
-def _wandb(folder: Path, runs: Runs, keys: Keys) -> Written:
-    for name, losses in runs:
-        data = b":W&B\xbe\xe1\x00"
-        records = [_field(17, _field(8, name.encode()))]
-        for k, loss in enumerate(losses, start=1):
-            told = {"epoch": k, keys[name] or "val_loss": loss}
+def _wandb(runs: list[Run]) -> Files:
+    for name, losses, key in runs:
+        records = [field(17, field(8, name.encode()))]
+        for row in rows_of(losses, key):
             items = (
-                _field(1, _field(1, key.encode()) + _field(16, json.dumps(value).encode()))
-                for key, value in told.items()
+                field(1, field(1, k.encode()) + field(16, json.dumps(v).encode())) for k, v in row.items()
             )
-            records.append(_field(2, b"".join(items)))
-        for record in records:
-            part = b"\x01" + record
-            data += struct.pack("<IH", zlib.crc32(part), len(record)) + part
-        _file(folder, f"{name}/run.wandb", data)
-    return Written()
+            records.append(field(2, b"".join(items)))
+        parts = (b"\x01" + record for record in records)
+        packed = (struct.pack("<IH", zlib.crc32(part), len(part) - 1) + part for part in parts)
+        yield f"{name}/run.wandb", b":W&B\xbe\xe1\x00" + b"".join(packed)
 
 
-FORMS: dict[str, Callable[[Path, Runs, Keys], Written]] = {
-    "keras-history": _history,
-    "keras": _keras,
-    "lightning": _lightning,
-    "jsonl": _jsonl,
-    "json-objects": _objects,
-    "csv": _plain,
-    "csv-together": _together,
-    "wandb-chart": _chart,
-    "wandb-history": _wandb_history,
-    "wandb-offline": _wandb,
-    "flower": _flower,
-    "flower-result": _flower_result,
-    "mlflow-files": _mlflow_files,
-    "mlflow": _mlflow,
-    "tensorboard": _tensorboard,
-    "transformers": _transformers,
+FORMS: dict[str, tuple[Callable[[list[Run]], Files], Written]] = {
+    "keras-history": (
+        each("{}.json", lambda losses, key: json.dumps({"loss": [1.0] * len(losses), key: losses})),
+        Written(),
+    ),
+    "keras": (each("{}.csv", table("epoch,loss,{key}", "{k},1.0,{loss}", first=0)), Written()),
+    "lightning": (_lightning, Written()),
+    "jsonl": (each("{}.jsonl", _jsonl), Written()),
+    "json-objects": (each("{}.json", lambda losses, key: json.dumps(rows_of(losses, key))), Written()),
+    "csv": (each("{}.csv", table("epoch,lr,{key}", "{k},1.0,{loss}")), Written()),
+    "csv-together": (_together, Written()),
+    "wandb-chart": (_chart, Written(epoch="Step")),
+    "wandb-history": (each("{}.csv", table("_step,epoch,{key}", "{k},{k},{loss}")), Written()),
+    "wandb-offline": (_wandb, Written()),
+    "flower": (each("{}.json", _flower), Written("centralized/loss")),
+    "flower-result": (each("{}.json", _flower_result), Written("centralized/loss")),
+    "mlflow-files": (_mlflow_files, Written()),
+    "mlflow": (_mlflow, Written()),
+    "tensorboard": (each("{}/events.out.tfevents.1", _tensorboard), Written()),
+    "transformers": (each("{}/trainer_state.json", _transformers), Written("eval_loss")),
 }
 IMPOSSIBLE = {
     ("csv-together", "cut"),

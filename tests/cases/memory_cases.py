@@ -3,15 +3,15 @@
 import itertools
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from depl.models.problem.allocation import allocate
 from depl.models.problem.epochs import Load
-from depl.models.problem.instance import Cluster, ComputeTable, Dataset, Instance, Model, Target, Transfer
-from depl.models.problem.laws import Deterministic
-from depl.models.problem.learning import ConstantImprovement
+from depl.models.problem.instance import ComputeTable, Dataset, Instance
 from depl.models.problem.traced_law import FittedJump, FittedStep, RecordedRun, Stage, TracedLaw
 from tests.oracles.traced_law import Floats, Schedule, Trained, places, regressor
+from tests.problems import instance, model, site
 
 FULL, CUT, FAR = ("full", "edge"), ("cut", "edge"), ("cut", "far")
 
@@ -22,79 +22,60 @@ def run_of(stages: list[tuple[Trained, int]], losses: object) -> RecordedRun:
     return RecordedRun(stages=parts, losses=tuple(float(loss) for loss in losses))
 
 
-def hand_loads(instance: Instance, schedule: Schedule) -> list[Load]:
+def hand_loads(given: Instance, schedule: Schedule) -> list[Load]:
     """What every epoch asks for, from the fields of the instance."""
-    (data,) = instance.datasets
+    (data,) = given.datasets
     volume = data.volume if data.work is None else data.work
     found = []
     for k, (model_name, cluster_name) in enumerate(schedule, start=1):
-        model = next(item for item in instance.models if item.name == model_name)
-        place = next(item for item in instance.clusters if item.name == cluster_name)
-        work = model.demand * volume
-        if model.compute is not None:
-            (table,) = model.compute
+        net = next(item for item in given.models if item.name == model_name)
+        place = next(item for item in given.clusters if item.name == cluster_name)
+        work = net.demand * volume
+        if net.compute is not None:
+            (table,) = net.compute
             work = table.epochs[k - 1]
-        found.append(
-            Load(
-                work=work / place.nodes,
-                price=place.nodes * place.unit_cost,
-                capacity=place.capacity,
-                communication=model.size / place.bandwidth,
-            )
-        )
+        price, wait = place.nodes * place.unit_cost, net.size / place.bandwidth
+        found.append(Load(work / place.nodes, price, place.capacity, wait))
     return found
 
 
-def cheapest_cost(instance: Instance, schedule: Schedule) -> float:
+def cheapest_cost(given: Instance, schedule: Schedule) -> float:
     """With transfers; infinite if the time limits cannot be kept."""
-    target = instance.target
-    found = allocate(hand_loads(instance, schedule), target.maximum_time, target.round_deadline)
+    target = given.target
+    found = allocate(hand_loads(given, schedule), target.maximum_time, target.round_deadline)
     moved = {cluster for _, cluster in schedule}
-    return found.cost + sum(row.cost for row in instance.transfers if row.cluster in moved)
+    return found.cost + sum(row.cost for row in given.transfers if row.cluster in moved)
 
 
-def every_schedule(instance: Instance) -> list[Schedule]:
+def every_schedule(given: Instance) -> list[Schedule]:
     """All of up to K_max epochs, whether or not a run resembles them."""
-    kinds = [(model.name, cluster.name) for model in instance.models for cluster in instance.clusters]
-    longest = instance.target.maximum_epochs
-    return [
-        schedule for length in range(1, longest + 1) for schedule in itertools.product(kinds, repeat=length)
-    ]
+    kinds = [(net.name, cluster.name) for net in given.models for cluster in given.clusters]
+    lengths = range(1, given.target.maximum_epochs + 1)
+    return [schedule for length in lengths for schedule in itertools.product(kinds, repeat=length)]
 
 
 def instance_of(document: TracedLaw | None, **target: object) -> Instance:
     """Models ``full`` and ``cut`` on clusters ``edge`` and ``far``; the target as given."""
-    given = {"initial_loss": 50.0, "maximum_loss": 1.0, "quantile_level": 0.9, "maximum_epochs": 4}
-    improvement = ConstantImprovement(noise=Deterministic(value=1))
-    return Instance(
+    given = {"initial_loss": 50.0, "maximum_loss": 1.0, "maximum_epochs": 4, "maximum_time": 20.0}
+    return instance(
+        model("full", 1, 4, 2),
+        model("cut", 1, 1.5, 1),
         name="traced",
-        clusters=(
-            Cluster(name="edge", capacity=8, bandwidth=4, unit_cost=3),
-            Cluster(name="far", capacity=5, bandwidth=1, unit_cost=1, nodes=2),
-        ),
+        clusters=(site("edge", 8, 4, 3), site("far", 5, 1, 1, nodes=2)),
         datasets=(Dataset(name="data", volume=3, work=2),),
-        models=(
-            Model(name="full", size=2, demand=4, improvement=improvement),
-            Model(name="cut", size=1, demand=1.5, improvement=improvement),
-        ),
-        transfers=(Transfer(dataset="data", cluster="far", cost=0.75),),
-        target=Target(**{"maximum_time": 20.0, **given, **target}),
+        transfers={("data", "far"): 0.75},
         traced_law=document,
+        **given | target,
     )
 
 
-def with_tables(instance: Instance, rng: np.random.Generator) -> Instance:
+def with_tables(given: Instance, rng: np.random.Generator) -> Instance:
     """The first model computes by a table of its own, one epoch for nothing."""
-    first, *others = instance.models
-    work = rng.uniform(1, 9, instance.target.maximum_epochs)
+    first, *others = given.models
+    work = rng.uniform(1, 9, given.target.maximum_epochs)
     work[-1] = 0.0
-    changed = Model(
-        name=first.name,
-        size=first.size,
-        improvement=first.improvement,
-        compute=(ComputeTable(epochs=tuple(work.tolist())),),
-    )
-    return instance.replace(models=(changed, *others))
+    table = (ComputeTable(epochs=tuple(work.tolist())),)
+    return given.replace(models=(msgspec.structs.replace(first, demand=1.0, compute=table), *others))
 
 
 def random_law(rng: np.random.Generator, **fields: object) -> TracedLaw:

@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from depl.models.problem.instance import Cluster, Dataset, Instance, Model, Switch, Target
+from depl.models.problem.instance import Instance, Switch
 from depl.models.problem.laws import Deterministic, Empirical, Forbidden, ImprovementLaw, SwitchLaw, Zero
-from depl.models.problem.learning import ConstantImprovement
+from tests.problems import instance, model, site
 
 
 def tiny(
@@ -19,19 +19,16 @@ def tiny(
     **target: Any,
 ) -> Instance:
     """Models ``small`` and ``large`` on the cluster ``site``; an epoch costs the price of its model."""
-    given = {"initial_loss": 1.0, "maximum_loss": 0.4, "quantile_level": 0.8, "maximum_epochs": 3}
-    models = tuple(
-        Model(name=name, size=0, demand=price, improvement=ConstantImprovement(noise=law))
-        for name, law, price in (("small", small, prices[0]), ("large", large, prices[1]))
-    )
-    return Instance(
+    given = {"initial_loss": 1.0, "maximum_loss": 0.4, "quantile_level": 0.8, "round_deadline": 1.0}
+    return instance(
+        model("small", small, prices[0], 0),
+        model("large", large, prices[1], 0),
         name="tiny-policy",
-        clusters=(Cluster(name="site", capacity=100, bandwidth=1, unit_cost=1),),
-        datasets=(Dataset(name="data", volume=1),),
-        models=models,
+        clusters=site("site", 100, 1, 1),
+        datasets={"data": 1},
         switches=switches,
         other_switches=Zero() if other_switches is None else other_switches,
-        target=Target(round_deadline=1.0, **{**given, **target}),
+        **given | target,
     )
 
 
@@ -43,12 +40,7 @@ def random_tiny(rng: np.random.Generator, epochs: int | None = None, atoms: int 
         weights = tuple(rng.integers(1, 4, atoms).astype(float).tolist()) if rng.random() < 0.5 else None
         return Empirical(values=tuple(round(0.1 * int(x), 1) for x in values), weights=weights)
 
-    kinds: list[SwitchLaw] = [
-        Zero(),
-        Deterministic(value=0.1),
-        Empirical(values=(0.0, 0.2)),
-        Forbidden(),
-    ]
+    kinds = [Zero(), Deterministic(value=0.1), Empirical(values=(0.0, 0.2)), Forbidden()]
     switches = tuple(
         Switch(previous=a, following=b, law=kinds[int(rng.integers(0, 4))])
         for a, b in (("small", "large"), ("large", "small"))
