@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from depl.models.problem.instance import Instance
-from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
+from depl.models.problem.plan import Plan
 from depl.models.verifier.verify import verify
+from tests.problems import plan as plan_of
 
 
 def cheapest_resources(kinds, total_time, deadline):
@@ -58,20 +59,29 @@ def _least(kind, deadline):
     return min(work / (deadline - wait) if deadline > wait else capacity, capacity)
 
 
+def assignments(instance: Instance) -> Iterator[dict[str, tuple[str, ...]]]:
+    """Every choice of clusters with a nonempty subset of the datasets each."""
+    names = [item.name for item in instance.datasets]
+    subsets = [chosen for size in range(len(names) + 1) for chosen in itertools.combinations(names, size)]
+    places = [item.name for item in instance.clusters]
+    for chosen in itertools.product(subsets, repeat=len(places)):
+        if any(chosen):
+            yield {place: held for place, held in zip(places, chosen, strict=True) if held}
+
+
+def moved(instance: Instance, data: dict[str, tuple[str, ...]]) -> float:
+    """What an assignment costs to transfer."""
+    costs = {(row.dataset, row.cluster): row.cost for row in instance.transfers}
+    return math.fsum(costs.get((name, place), 0.0) for place, names in data.items() for name in names)
+
+
 def every_plan(instance: Instance) -> Iterator[tuple[float, Plan]]:
     """(cost, plan) for every sequence and every data assignment that uses all its clusters."""
-    names = [item.name for item in instance.datasets]
-    subsets = [c for size in range(1, len(names) + 1) for c in itertools.combinations(names, size)]
-    places = [item.name for item in instance.clusters]
-    for assignment in itertools.product([(), *subsets], repeat=len(places)):
-        data = {place: chosen for place, chosen in zip(places, assignment, strict=True) if chosen}
-        if data:
-            yield from _plans_with(instance, data)
+    for data in assignments(instance):
+        yield from _plans_with(instance, data)
 
 
 def _plans_with(instance, data):
-    transfers = {(row.dataset, row.cluster): row.cost for row in instance.transfers}
-    moved = sum(transfers.get((name, place), 0.0) for place, chosen in data.items() for name in chosen)
     options = [
         (model, place) for model in instance.models for place in instance.clusters if place.name in data
     ]
@@ -80,19 +90,15 @@ def _plans_with(instance, data):
             if {place.name for _, place in sequence} != set(data) or _forbidden(instance, sequence):
                 continue
             kinds = [
-                _kind(instance, k, model, place, data[place.name])
+                asked_by(instance, k, model, place, data[place.name])
                 for k, (model, place) in enumerate(sequence)
             ]
             chosen = cheapest_resources(kinds, instance.target.maximum_time, instance.target.round_deadline)
             if chosen is None:
                 continue
-            cost = moved + math.fsum(price * x for (_, price, _, _), x in zip(kinds, chosen, strict=True))
-            epochs = tuple(
-                PlannedEpoch(model=model.name, cluster=place.name, resources=x)
-                for (model, place), x in zip(sequence, chosen, strict=True)
-            )
-            rows = tuple(ClusterData(cluster=place, datasets=names) for place, names in data.items())
-            yield cost, Plan(data=rows, epochs=epochs)
+            paid = math.fsum(price * x for (_, price, _, _), x in zip(kinds, chosen, strict=True))
+            rows = [(model.name, place.name, x) for (model, place), x in zip(sequence, chosen, strict=True)]
+            yield moved(instance, data) + paid, plan_of(*rows, data=data)
 
 
 def _forbidden(instance, sequence):
@@ -106,7 +112,8 @@ def _forbidden(instance, sequence):
     return False
 
 
-def _kind(instance, index, model, place, names):
+def asked_by(instance, index, model, place, names):
+    """Work per node, price, capacity and communication of one epoch, index from 0."""
     if model.compute is None:
         data = [item for item in instance.datasets if item.name in names]
         work = model.demand * sum(item.volume if item.work is None else item.work for item in data)
@@ -176,7 +183,7 @@ def _scenario_loss(instance, plan, improvements, switches, decimals):
         law = law.epochs[k] if hasattr(law, "epochs") else law
         slope = law.scale / math.sqrt(k + 1 + law.offset) if hasattr(law, "offset") else law.scale
         noise = getattr(law.noise, "value", improvements[k, m])
-        left = _left_of_improvement(instance, plan.datasets(epoch.cluster))
+        left = learning_left(instance, plan.datasets(epoch.cluster))
         changes.append(-_on_grid(left * slope * noise, decimals))
         if before not in (None, epoch.model):
             law = laws.get((before, epoch.model), instance.other_switches)
@@ -186,7 +193,7 @@ def _scenario_loss(instance, plan, improvements, switches, decimals):
     return math.fsum([instance.target.initial_loss, *changes])
 
 
-def _left_of_improvement(instance, used):
+def learning_left(instance, used):
     """h(D) of eq. (7), written out for each kind of data law."""
     law = instance.data_law
     whole = sum(item.volume for item in instance.datasets)

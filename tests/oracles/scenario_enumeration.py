@@ -1,6 +1,7 @@
 """Every plan of a tiny instance written out under scenarios: the judge of the exact methods.
 
-The method is as plain as possible and uses no solver's code. All sequences of (model, cluster) of
+The method is as plain as possible and uses no solver's code; what an epoch asks for and what data leave of it
+are read by `brute_force`, which is as slow as this is fast. All sequences of (model, cluster) of
 every length and all assignments of datasets to clusters are listed; the final loss of each of them in each
 scenario is added up from the fields of the instance, eq. (8) and the data law; scenarios that end above
 l_max by more than the atom tolerance are counted against floor((1 - omega) S + 1e-9) in exact fractions;
@@ -8,7 +9,6 @@ and the resources of what remains come from bisection on the multiplier of the t
 once. The work grows like (models x clusters) ** K_max times the assignments, so K_max is 4 or so.
 """
 
-import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
@@ -18,16 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from depl.models.foundation.errors import NotCoveredError
-from depl.models.problem.instance import Cluster, Instance, Model
+from depl.models.problem.instance import Cluster, Instance
 from depl.models.problem.laws import Deterministic, FloatArray, Forbidden, Zero
-from depl.models.problem.learning import (
-    InverseLogDataLaw,
-    InverseSqrtImprovement,
-    LogDataLaw,
-    PowerDataLaw,
-    TabledImprovement,
-)
-from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
+from depl.models.problem.learning import InverseSqrtImprovement, TabledImprovement
+from depl.models.problem.plan import Plan
+from tests.oracles.brute_force import asked_by, assignments, learning_left, moved
+from tests.problems import plan
 
 MAXIMUM_PLANS = 3_000_000
 """Sequences times assignments above which nothing is written out."""
@@ -69,7 +65,7 @@ def cheapest_under_scenarios(
     if samples.misses(start) <= samples.allowed:
         return 0.0, Plan()
     best, found = math.inf, None
-    for data in _assignments(instance):
+    for data in assignments(instance):
         for sequences, losses in _sequences(samples, data):
             kept = sequences[samples.misses(losses) <= samples.allowed]
             costs, resources = _cheapest_resources(instance, data, kept)
@@ -82,7 +78,7 @@ def cheapest_under_scenarios(
 
 def cost_and_misses(
     instance: Instance,
-    plan: Plan,
+    given: Plan,
     improvements: FloatArray,
     switches: FloatArray,
     decimals: int | None = None,
@@ -95,11 +91,11 @@ def cost_and_misses(
         As for `cheapest_under_scenarios`.
     """
     samples = _Samples(instance, improvements, switches, decimals)
-    data = {row.cluster: row.datasets for row in plan.data}
+    data = {row.cluster: row.datasets for row in given.data}
     names = [model.name for model in instance.models]
     losses = np.full(len(improvements), instance.target.initial_loss)
     before = instance.target.initial_model
-    for k, epoch in enumerate(plan.epochs):
+    for k, epoch in enumerate(given.epochs):
         losses = losses - samples.gain(k, names.index(epoch.model), data[epoch.cluster])
         if before not in (None, epoch.model):
             losses = losses + samples.switch(k, names.index(str(before)), names.index(epoch.model))
@@ -107,9 +103,9 @@ def cost_and_misses(
     places = {item.name: item for item in instance.clusters}
     paid = [
         places[epoch.cluster].nodes * places[epoch.cluster].unit_cost * epoch.resources
-        for epoch in plan.epochs
+        for epoch in given.epochs
     ]
-    return math.fsum([_transfers(instance, data), *paid]), int(samples.misses(losses))
+    return math.fsum([moved(instance, data), *paid]), int(samples.misses(losses))
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +131,7 @@ class _Samples:
         """h(D) A / sqrt(k + B) X of one epoch, k from 0; shape (S,) [loss]."""
         rule = self.instance.models[m].improvement
         own = rule.epochs[k] if isinstance(rule, TabledImprovement) else rule
-        factor = _data_factor(self.instance, datasets) * own.scale
+        factor = learning_left(self.instance, datasets) * own.scale
         if isinstance(own, InverseSqrtImprovement):
             factor = factor / math.sqrt(k + 1 + own.offset)
         if isinstance(own.noise, Deterministic):
@@ -155,26 +151,6 @@ class _Samples:
         return values if self.decimals is None else np.round(values, self.decimals)
 
 
-def _data_factor(instance: Instance, datasets: Names) -> float:
-    """h(D) = K^(all) / K^(D)."""
-    law = instance.data_law
-    everything = tuple(item.name for item in instance.datasets)
-    if law is None:
-        return 1.0
-
-    def needed(names: Names) -> float:
-        if isinstance(law, LogDataLaw | InverseLogDataLaw | PowerDataLaw):
-            volume = law.base_volume + sum(item.volume for item in instance.datasets if item.name in names)
-            if isinstance(law, LogDataLaw):
-                return law.a - law.b * math.log(volume)
-            if isinstance(law, InverseLogDataLaw):
-                return law.a / math.log(1 + volume)
-            return float(law.a / volume**law.p)
-        return next(row.epochs for row in law.subsets if set(row.datasets) == set(names))
-
-    return needed(everything) / needed(datasets)
-
-
 def _switch_law(instance: Instance, before: int, after: int) -> object:
     pair = instance.models[before].name, instance.models[after].name
     rows = {(row.previous, row.following): row.law for row in instance.switches}
@@ -187,17 +163,6 @@ def _plan_count(instance: Instance) -> int:
     lengths = range(1, instance.target.maximum_epochs + 1)
     assignments: int = (1 << len(instance.datasets) * len(instance.clusters)) - 1
     return assignments * sum(int(choices**length) for length in lengths)
-
-
-def _assignments(instance: Instance) -> Iterator[dict[str, Names]]:
-    """Every choice of clusters with a nonempty subset of the datasets each."""
-    names = [item.name for item in instance.datasets]
-    subsets = [chosen for size in range(len(names) + 1) for chosen in itertools.combinations(names, size)]
-    places = [item.name for item in instance.clusters]
-    for chosen in itertools.product(subsets, repeat=len(places)):
-        data = {place: names for place, names in zip(places, chosen, strict=True) if names}
-        if data:
-            yield data
 
 
 def _options(instance: Instance, data: dict[str, Names]) -> list[tuple[int, Cluster]]:
@@ -288,23 +253,10 @@ class _Epochs:
 def _epochs(instance: Instance, data: dict[str, Names], sequences: Positions) -> _Epochs:
     options, length = _options(instance, data), sequences.shape[1]
     table = [
-        [_kind(k, instance, instance.models[m], place, data[place.name]) for m, place in options]
+        [asked_by(instance, k, instance.models[m], place, data[place.name]) for m, place in options]
         for k in range(length)
     ]
     return _Epochs(*np.moveaxis(np.array(table)[np.arange(length), sequences], -1, 0))
-
-
-def _kind(
-    k: int, instance: Instance, model: Model, place: Cluster, datasets: Names
-) -> tuple[float, float, float, float]:
-    """Work per node, price, capacity and communication of one epoch, k from 0."""
-    if model.compute is None:
-        used = [item for item in instance.datasets if item.name in datasets]
-        work = model.demand * sum(item.volume if item.work is None else item.work for item in used)
-    else:
-        tables = [table for table in model.compute if table.dataset is None or table.dataset in datasets]
-        work = sum(table.epochs[k] for table in tables)
-    return work / place.nodes, place.nodes * place.unit_cost, place.capacity, model.size / place.bandwidth
 
 
 def _cheapest_resources(
@@ -325,7 +277,7 @@ def _cheapest_resources(
         part = _Epochs(*(getattr(epochs, item.name)[open_ones] for item in fields(_Epochs)))
         x = np.where((fastest >= limit)[:, None], epochs.full, x)
         x[open_ones] = _hurried(part, least[open_ones], limit)
-    costs = (epochs.price * x).sum(axis=1) + _transfers(instance, data)
+    costs = (epochs.price * x).sum(axis=1) + moved(instance, data)
     return np.where(in_time, costs, np.inf), x
 
 
@@ -349,22 +301,7 @@ def _hurried(epochs: _Epochs, least: FloatArray, limit: float) -> FloatArray:
     return epochs.chosen(high, least)
 
 
-def _transfers(instance: Instance, data: dict[str, Names]) -> float:
-    costs = {(row.dataset, row.cluster): row.cost for row in instance.transfers}
-    return math.fsum(costs.get((name, place), 0.0) for place, names in data.items() for name in names)
-
-
 def _plan(instance: Instance, data: dict[str, Names], sequence: Positions, resources: FloatArray) -> Plan:
-    options = _options(instance, data)
-    return Plan(
-        instance=instance.fingerprint,
-        data=tuple(ClusterData(cluster=place, datasets=names) for place, names in data.items()),
-        epochs=tuple(
-            PlannedEpoch(
-                model=instance.models[options[position][0]].name,
-                cluster=options[position][1].name,
-                resources=float(x),
-            )
-            for position, x in zip(sequence, resources, strict=True)
-        ),
-    )
+    options = [(instance.models[m].name, place.name) for m, place in _options(instance, data)]
+    rows = [(*options[position], float(x)) for position, x in zip(sequence, resources, strict=True)]
+    return plan(*rows, data=data, instance=instance.fingerprint)
