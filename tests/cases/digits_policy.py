@@ -6,6 +6,8 @@ It trains p50 on the edge while the loss is above 1, and then p75 on the far edg
 
 from typing import Any
 
+from tests.cases.policy_files import node, training
+
 TARGET, SWITCH, LAST = 0.45, 1.0, 16
 FIRST, SECOND = ("p50", "edge"), ("p75", "far-edge")
 _STEP, _CELLS = 0.05, 80
@@ -14,17 +16,16 @@ _STEP, _CELLS = 0.05, 80
 def digits_policy(last: int = LAST, target: float = TARGET, switch: float = SWITCH) -> dict[str, Any]:
     """The document; a run that goes on after ``last`` epochs would be one epoch too long."""
     met, below = round(target / _STEP), round(switch / _STEP)
-    nodes = [_node(0, None, [_training(FIRST, 1)], [(_CELLS - 1, 0)])]
+    nodes = [node(0, None, (training(FIRST, 1, -0.1, price=1.0),), ((_CELLS - 1, 0),), False)]
     for epoch in range(1, last + 1):
         first, second = 2 * epoch + 1, 2 * epoch + 2  # nodes of the next epoch
         if epoch == last:
-            trainings = []
-            rows = [(_CELLS - 1, -1)]
-            nodes += [_node(epoch, site, trainings, rows) for site in (FIRST, SECOND)]
+            rows = ((_CELLS - 1, -1),)
+            nodes += [node(epoch, site, (), rows, site is SECOND) for site in (FIRST, SECOND)]
             continue
-        both = [_training(FIRST, first), _training(SECOND, second)]
-        nodes.append(_node(epoch, FIRST, both, [(below, 1), (_CELLS - 1, 0)]))
-        nodes.append(_node(epoch, SECOND, both[1:], [(met, -1), (_CELLS - 1, 0)]))
+        both = training(FIRST, first, -0.1, price=1.0), training(SECOND, second, -0.1, price=2.0)
+        nodes.append(node(epoch, FIRST, both, ((below, 1), (_CELLS - 1, 0)), False))
+        nodes.append(node(epoch, SECOND, both[1:], ((met, -1), (_CELLS - 1, 0)), True))
     grid = {"scale": "loss", "origin": 0.0, "step": _STEP, "cells": _CELLS, "target": met, "limit": target}
     return {
         "format": "depl-policy",
@@ -61,30 +62,3 @@ def _rounded_up(loss: float) -> float:
     hundredths = round(loss * 1e8)
     step = round(_STEP * 1e8)
     return -(-hundredths // step) * step / 1e8
-
-
-def _training(site: tuple[str, str], following: int) -> dict[str, Any]:
-    model, cluster = site
-    price = 1.0 if model == "p50" else 2.0
-    return {
-        "model": model,
-        "cluster": cluster,
-        "price": price,
-        "shift": -0.1,
-        "retention": 1.0,
-        "following": following,
-    }
-
-
-def _node(
-    epoch: int, site: Any, trainings: list[dict[str, Any]], rows: list[tuple[int, int]]
-) -> dict[str, Any]:
-    model, cluster = site or (None, None)
-    return {
-        "epoch": epoch,
-        "model": model,
-        "cluster": cluster,
-        "may_stop": site == SECOND,
-        "trainings": trainings,
-        "rows": [{"upto": upto, "action": action} for upto, action in rows],
-    }

@@ -37,6 +37,16 @@ def named(name: str, content: str | bytes) -> Callable[[Path], Path]:
     return make
 
 
+def as_json(text: str) -> Callable[[Path], Path]:
+    """A JSON file."""
+    return named("a.json", text)
+
+
+def as_lines(text: str) -> Callable[[Path], Path]:
+    """A file of JSON Lines."""
+    return named("a.jsonl", text)
+
+
 def inspected(**more: object) -> str:
     """A record that ``wandb leet inspect --json`` shows."""
     return json.dumps({"num": 1, **more}, ensure_ascii=False) + "\n"
@@ -88,81 +98,61 @@ ENDLESS = (
 )
 
 CASES: dict[str, Hostile] = {
-    "a number of 400 digits in JSON Lines": Hostile(
-        named("a.jsonl", f'{{"epoch":1,"loss":{HUGE}}}'), NO_LOSS
-    ),
-    "a number of 400 digits in a list": Hostile(named("a.json", f'[{{"epoch":1,"loss":{HUGE}}}]'), NO_LOSS),
-    "an epoch of 400 digits": Hostile(named("a.jsonl", f'{{"epoch":{HUGE},"loss":1}}'), "not inf"),
-    "a number of 400 digits at Keras": Hostile(named("a.json", f'{{"loss":[1,{HUGE}]}}'), NO_LOSS),
-    "a number of 400 digits at Flower": Hostile(
-        named("a.json", f'{{"losses_centralized":[[1,{HUGE}]]}}'), NO_LOSS
-    ),
-    "a round of 400 digits": Hostile(
-        named("a.json", f'{{"losses_centralized":[[{HUGE},1]]}}'), f"{ROUND} 'inf'"
-    ),
+    "a number of 400 digits in JSON Lines": Hostile(as_lines(f'{{"epoch":1,"loss":{HUGE}}}'), NO_LOSS),
+    "a number of 400 digits in a list": Hostile(as_json(f'[{{"epoch":1,"loss":{HUGE}}}]'), NO_LOSS),
+    "an epoch of 400 digits": Hostile(as_lines(f'{{"epoch":{HUGE},"loss":1}}'), "not inf"),
+    "a number of 400 digits at Keras": Hostile(as_json(f'{{"loss":[1,{HUGE}]}}'), NO_LOSS),
+    "a number of 400 digits at Flower": Hostile(as_json(f'{{"losses_centralized":[[1,{HUGE}]]}}'), NO_LOSS),
+    "a round of 400 digits": Hostile(as_json(f'{{"losses_centralized":[[{HUGE},1]]}}'), f"{ROUND} 'inf'"),
     "a key of 400 digits": Hostile(
-        named("a.json", f'{{"evaluate_metrics_serverapp":{{"{HUGE}":{{"loss":1}}}}}}'), f"{ROUND} '1111"
+        as_json(f'{{"evaluate_metrics_serverapp":{{"{HUGE}":{{"loss":1}}}}}}'), f"{ROUND} '1111"
     ),
-    "a round ²": Hostile(named("a.json", '{"evaluate_metrics_serverapp":{"²":{"loss":1}}}'), f"{ROUND} '²'"),
-    "a key -5": Hostile(named("a.json", '{"evaluate_metrics_serverapp":{"-5":{"loss":1}}}'), f"{ROUND} '-5'"),
-    "a round -5": Hostile(named("a.json", '{"losses_centralized":[[-5,1]]}'), f"{ROUND} '-5'"),
-    "a round 1.5": Hostile(named("a.json", '{"losses_centralized":[[1.5,1]]}'), f"{ROUND} '1.5'"),
-    "a round 1.0": Hostile(named("a.json", '{"losses_centralized":[[1.0,1],[2.0,0.5]]}'), [1, 0.5]),
-    "rounds that are no pairs": Hostile(
-        named("a.json", '{"losses_centralized":[[1,1,1]]}'), "must be pairs [round"
-    ),
-    "rounds that are one number": Hostile(
-        named("a.json", '{"losses_centralized":5}'), "must be pairs [round"
-    ),
+    "a round ²": Hostile(as_json('{"evaluate_metrics_serverapp":{"²":{"loss":1}}}'), f"{ROUND} '²'"),
+    "a key -5": Hostile(as_json('{"evaluate_metrics_serverapp":{"-5":{"loss":1}}}'), f"{ROUND} '-5'"),
+    "a round -5": Hostile(as_json('{"losses_centralized":[[-5,1]]}'), f"{ROUND} '-5'"),
+    "a round 1.5": Hostile(as_json('{"losses_centralized":[[1.5,1]]}'), f"{ROUND} '1.5'"),
+    "a round 1.0": Hostile(as_json('{"losses_centralized":[[1.0,1],[2.0,0.5]]}'), [1, 0.5]),
+    "rounds that are no pairs": Hostile(as_json('{"losses_centralized":[[1,1,1]]}'), "must be pairs [round"),
+    "rounds that are one number": Hostile(as_json('{"losses_centralized":5}'), "must be pairs [round"),
     "a round without metrics": Hostile(
-        named("a.json", '{"evaluate_metrics_serverapp":{"1":[1]}}'), "must be metrics by name"
+        as_json('{"evaluate_metrics_serverapp":{"1":[1]}}'), "must be metrics by name"
     ),
-    "a list in a history": Hostile(named("a.json", '{"loss":[1,[0.5]]}'), NO_LOSS),
-    "null in a history": Hostile(named("a.json", '{"loss":[1,null]}'), NO_LOSS),
+    "a list in a history": Hostile(as_json('{"loss":[1,[0.5]]}'), NO_LOSS),
+    "null in a history": Hostile(as_json('{"loss":[1,null]}'), NO_LOSS),
     "all of a Keras History": Hostile(
-        named("a.json", '{"history":{"loss":[1,0.5]},"epoch":[0,1],"params":{"epochs":2}}'), [1, 0.5]
+        as_json('{"history":{"loss":[1,0.5]},"epoch":[0,1],"params":{"epochs":2}}'), [1, 0.5]
     ),
-    "a history with a figure beside": Hostile(named("a.json", '{"loss":[1,0.5],"best":3}'), [1, 0.5]),
-    "a history of no epochs": Hostile(named("a.json", '{"loss":[]}'), NOTHING),
+    "a history with a figure beside": Hostile(as_json('{"loss":[1,0.5],"best":3}'), [1, 0.5]),
+    "a history of no epochs": Hostile(as_json('{"loss":[]}'), NOTHING),
     "a file called x²": Hostile(
         lambda folder: named("d/x².csv", "epoch,loss\n1,0.5\n")(folder).parent, [0.5]
     ),
     "a folder called x²": Hostile(
         lambda folder: named("d/x²/a.tfevents.1", b"")(folder).parent.parent, NOTHING
     ),
-    "a run that is named by its loss": Hostile(
-        named("a.jsonl", ROWS), "names runs by their loss", {"run": "loss"}
-    ),
+    "a run that is named by its loss": Hostile(as_lines(ROWS), "names runs by their loss", {"run": "loss"}),
     "a run of an evaluation before training": Hostile(
-        named("a.jsonl", '{"epoch":0,"loss":1}'), f"{NO_LOSS} 1", {"first": 1}
+        as_lines('{"epoch":0,"loss":1}'), f"{NO_LOSS} 1", {"first": 1}
     ),
-    "a round before training": Hostile(named("a.json", '{"losses_centralized":[[0,1]]}'), f"{NO_LOSS} 1"),
-    "epochs below 0": Hostile(
-        named("a.jsonl", '{"epoch":-3,"loss":1}'), "has a loss of epoch -3", {"first": 1}
-    ),
+    "a round before training": Hostile(as_json('{"losses_centralized":[[0,1]]}'), f"{NO_LOSS} 1"),
+    "epochs below 0": Hostile(as_lines('{"epoch":-3,"loss":1}'), "has a loss of epoch -3", {"first": 1}),
     "a W&B run whose config is a list": Hostile(
-        named("a.jsonl", inspected(type="run", run={"config": [1]})), NOTHING
+        as_lines(inspected(type="run", run={"config": [1]})), NOTHING
     ),
-    "a W&B run whose config is null": Hostile(
-        named("a.jsonl", inspected(type="run", run={"config": None})), NOTHING
-    ),
+    "a W&B run whose config is null": Hostile(as_lines(inspected(type="run", run={"config": None})), NOTHING),
     "a W&B config that is updated by null": Hostile(
-        named("a.jsonl", inspected(type="config", config={"update": None})), NOTHING
+        as_lines(inspected(type="config", config={"update": None})), NOTHING
     ),
     "a W&B config that is updated by a list": Hostile(
-        named("a.jsonl", inspected(type="config", config={"update": [1]})), NOTHING
+        as_lines(inspected(type="config", config={"update": [1]})), NOTHING
     ),
-    "a W&B history that is null": Hostile(
-        named("a.jsonl", inspected(**HISTORY, history={"item": None})), NOTHING
-    ),
-    "a W&B history that is a list": Hostile(
-        named("a.jsonl", inspected(**HISTORY, history={"item": [1]})), NOTHING
-    ),
+    "a W&B history that is null": Hostile(as_lines(inspected(**HISTORY, history={"item": None})), NOTHING),
+    "a W&B history that is a list": Hostile(as_lines(inspected(**HISTORY, history={"item": [1]})), NOTHING),
     "W&B records after a byte order mark": Hostile(
-        named("a.jsonl", "\ufeff" + inspected(**HISTORY, history={"item": ITEM})), [0.5]
+        as_lines("\ufeff" + inspected(**HISTORY, history={"item": ITEM})), [0.5]
     ),
     "W&B records with a line separator": Hostile(
-        named("a.jsonl", inspected(**HISTORY, history={"item": {**ITEM, "note": "a\u2028b"}})), [0.5]
+        as_lines(inspected(**HISTORY, history={"item": {**ITEM, "note": "a\u2028b"}})), [0.5]
     ),
     "JSON Lines with a line separator": Hostile(
         named(
@@ -170,9 +160,9 @@ CASES: dict[str, Hostile] = {
         ),
         [0.5],
     ),
-    "a list 20,000 deep": Hostile(named("a.json", "[" * DEEP + "]" * DEEP), "too deeply"),
-    "objects 20,000 deep": Hostile(named("a.jsonl", '{"a":' * DEEP + "1" + "}" * DEEP), "too deeply"),
-    "objects 970 deep": Hostile(named("a.jsonl", '{"a":' * 970 + "1" + "}" * 970), "too deeply"),
+    "a list 20,000 deep": Hostile(as_json("[" * DEEP + "]" * DEEP), "too deeply"),
+    "objects 20,000 deep": Hostile(as_lines('{"a":' * DEEP + "1" + "}" * DEEP), "too deeply"),
+    "objects 970 deep": Hostile(as_lines('{"a":' * 970 + "1" + "}" * 970), "too deeply"),
     "an mlflow step that is null": Hostile(store([(None, "loss", 0.5, 0)]), f"{METRIC} None"),
     "an mlflow step that is text": Hostile(store([("one", "loss", 0.5, 0)]), f"{METRIC} 'one'"),
     "an mlflow value that is null": Hostile(store([(1, "loss", None, 0)]), NO_LOSS),
@@ -190,13 +180,13 @@ CASES: dict[str, Hostile] = {
     ),
     "an mlflow view without end": Hostile(store(more=ENDLESS), "must be tables"),
     "stages of 10^20 epochs": Hostile(
-        named("a.jsonl", ROWS), "has more than 1000000 epochs", {"stages": ("a@b:99999999999999999999",)}
+        as_lines(ROWS), "has more than 1000000 epochs", {"stages": ("a@b:99999999999999999999",)}
     ),
     "stages of 5000 digits": Hostile(
-        named("a.jsonl", ROWS), "has more than 1000000 epochs", {"stages": ("a@b:" + "9" * 5000,)}
+        as_lines(ROWS), "has more than 1000000 epochs", {"stages": ("a@b:" + "9" * 5000,)}
     ),
     "a hyperparameter of 3,000,000,000 epochs": Hostile(
-        named("a.jsonl", '{"hparams":{"stages":"a@b:3000000000"}}\n' + ROWS),
+        as_lines('{"hparams":{"stages":"a@b:3000000000"}}\n' + ROWS),
         "has more than 1000000 epochs",
         {"stages": ()},
     ),
@@ -211,7 +201,7 @@ CASES: dict[str, Hostile] = {
         "has 1000000 columns; at most 100000 are read",
     ),
     "10^6 keys": Hostile(
-        lambda folder: named("a.jsonl", json.dumps(dict.fromkeys(many(), 1)))(folder),
+        lambda folder: as_lines(json.dumps(dict.fromkeys(many(), 1)))(folder),
         "has 1000000 keys; at most 100000",
     ),
 }

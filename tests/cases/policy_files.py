@@ -28,11 +28,11 @@ def document(**changes: Any) -> dict[str, Any]:
         "grid": {"scale": "loss", "origin": 0.0, "step": 0.1, "cells": 20, "target": 3, "limit": 0.3},
         "start": 0,
         "nodes": [
-            _node(0, None, (training(SMALL, 1),), ((15, 0), (19, -1))),
-            _node(1, SMALL, (training(SMALL, 2), training(LARGE, 3)), ((8, 0), (15, 1), (19, -1))),
-            _node(2, SMALL, (training(LARGE, 4),), ((19, 0),)),
-            _node(2, LARGE, (training(LARGE, 4),), ((3, -1), (19, 0))),
-            _node(3, LARGE, (), ((19, -1),)),
+            node(0, None, (training(SMALL, 1),), ((15, 0), (19, -1))),
+            node(1, SMALL, (training(SMALL, 2), training(LARGE, 3)), ((8, 0), (15, 1), (19, -1))),
+            node(2, SMALL, (training(LARGE, 4),), ((19, 0),)),
+            node(2, LARGE, (training(LARGE, 4),), ((3, -1), (19, 0))),
+            node(3, LARGE, (), ((19, -1),)),
         ],
         "certificate": {
             "method": "ledger",
@@ -64,35 +64,35 @@ def logarithmic() -> dict[str, Any]:
     step = 0.6931471805599453
     grid = {"scale": "log", "origin": -10 * step, "step": step, "cells": 20, "target": 8, "limit": -2 * step}
     nodes = [
-        _node(0, None, (training(SMALL, 1, -0.1, 0.5),), ((19, 0),)),
-        _node(1, SMALL, (training(SMALL, 2, -0.1, 0.5),), ((19, 0),)),
-        _node(2, SMALL, (), ((19, -1),), may_stop=True),
+        node(0, None, (training(SMALL, 1, -0.1, 0.5),), ((19, 0),)),
+        node(1, SMALL, (training(SMALL, 2, -0.1, 0.5),), ((19, 0),)),
+        node(2, SMALL, (), ((19, -1),), may_stop=True),
     ]
     return document(grid=grid, nodes=nodes, maximum_epochs=2, maximum_loss=0.25)
 
 
 def training(
-    site: tuple[str, str], following: int, shift: float | None = None, retention: float = 1.0
+    site: tuple[str, str],
+    following: int,
+    shift: float | None = None,
+    retention: float = 1.0,
+    price: float | None = None,
 ) -> dict[str, Any]:
-    """A training of a node."""
-    usual, price = (-0.2, 1.0) if site is SMALL else (-0.4, 2.5)
-    return {
-        "model": site[0],
-        "cluster": site[1],
-        "price": price,
-        "shift": usual if shift is None else shift,
-        "retention": retention,
-        "following": following,
-    }
+    """A training of a node, by default with what is said above of ``small`` and ``large``."""
+    usual = {"price": 1.0, "shift": -0.2} if site is SMALL else {"price": 2.5, "shift": -0.4}
+    given = {name: value for name, value in (("price", price), ("shift", shift)) if value is not None}
+    place = {"model": site[0], "cluster": site[1]}
+    return {**place, **usual, **given, "retention": retention, "following": following}
 
 
-def _node(
+def node(
     epoch: int,
     site: tuple[str, str] | None,
     trainings: tuple[dict[str, Any], ...],
     rows: tuple[tuple[int, int], ...],
     may_stop: bool | None = None,
 ) -> dict[str, Any]:
+    """A node by its epoch, where that stood, what may follow and from which row on; LARGE may stop."""
     place = {} if site is None else {"model": site[0], "cluster": site[1]}
     return {
         "epoch": epoch,
