@@ -1,5 +1,7 @@
 """Traced laws to test with: random ones under every reading, and one small enough to work out by hand."""
 
+import functools
+
 import numpy as np
 
 from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
@@ -36,6 +38,7 @@ def reading(seed: int) -> dict[str, object]:
     return found
 
 
+@functools.cache
 def cases(count: int) -> list[tuple[TracedLaw, Oracle, list[Schedule]]]:
     """Random laws under all readings, with all their supported schedules of up to four epochs."""
     found = []

@@ -3,7 +3,6 @@
 import math
 import sys
 from fractions import Fraction
-from typing import Any
 
 import msgspec
 import pytest
@@ -55,9 +54,7 @@ def violated(found: Evaluation) -> list[Constraint]:
 # --- by hand -------------------------------------------------------------------------------------------
 
 
-def test_the_tiny_optimum_has_the_numbers_that_were_computed_by_hand(
-    tiny: Instance, tiny_optimum: Plan
-) -> None:
+def test_the_tiny_optimum_has_the_numbers_that_were_computed_by_hand(tiny, tiny_optimum):
     found = evaluate(tiny, tiny_optimum)
     # cloud: c = 2 (1 + 1) = 4, s/b = 2/4; edge: c = 1, s/b = 1/1; x = 3
     assert found.epoch_times == pytest.approx((4 / 3 + 1 / 2, 4 / 3 + 1 / 2, 1 / 3 + 1), rel=1e-15)
@@ -74,7 +71,7 @@ def test_the_tiny_optimum_has_the_numbers_that_were_computed_by_hand(
     assert found.feasible
 
 
-def test_the_final_loss_of_the_tiny_optimum_is_written_out(tiny: Instance, tiny_optimum: Plan) -> None:
+def test_the_final_loss_of_the_tiny_optimum_is_written_out(tiny, tiny_optimum):
     gain, switch = Empirical(values=(2, 6)), Empirical(values=(0.25, 0.5))
     assert final_loss(tiny, tiny_optimum) == FinalLoss(13.75, ((Term(1.0, switch), 1), (Term(-1.0, gain), 2)))
     assert plan_steps(tiny, tiny_optimum) == [
@@ -86,7 +83,7 @@ def test_the_final_loss_of_the_tiny_optimum_is_written_out(tiny: Instance, tiny_
     assert epoch_loads(tiny, tiny_optimum) == [cloud, cloud, edge]
 
 
-def test_a_normal_loss_has_the_probability_and_quantile_of_its_closed_form(bell: Instance) -> None:
+def test_a_normal_loss_has_the_probability_and_quantile_of_its_closed_form(bell):
     found = evaluate(bell.replace(maximum_loss=8.5, quantile_level=0.95), steady_epochs(4, 4))
     law = stats.norm(6, math.sqrt(2))
     assert found.expected_loss == pytest.approx(6, rel=1e-15)
@@ -99,11 +96,11 @@ def test_a_normal_loss_has_the_probability_and_quantile_of_its_closed_form(bell:
     assert not evaluate(bell.replace(maximum_loss=8.5, quantile_level=0.97), steady_epochs(4, 4)).feasible
 
 
-def test_the_quantile_is_left_out_where_it_is_not_wanted(bell: Instance) -> None:
+def test_the_quantile_is_left_out_where_it_is_not_wanted(bell):
     assert evaluate(bell, steady_epochs(4, 4), quantile=False).quantile is None
 
 
-def test_every_node_has_its_share_of_the_work_and_is_paid(steady: Instance) -> None:
+def test_every_node_has_its_share_of_the_work_and_is_paid(steady):
     four = [Cluster(name="site", capacity=10, bandwidth=2, unit_cost=3, nodes=4)]
     found = evaluate(steady.replace(clusters=four), steady_epochs(1, 1))
     assert found.epoch_times == (8 / 4 / 1 + 1 / 2,) * 2
@@ -111,7 +108,7 @@ def test_every_node_has_its_share_of_the_work_and_is_paid(steady: Instance) -> N
     assert found.feasible
 
 
-def test_clusters_learn_and_compute_on_their_own_data_and_each_transfer_is_paid_once(tiny: Instance) -> None:
+def test_clusters_learn_and_compute_on_their_own_data_and_each_transfer_is_paid_once(tiny):
     plan = training(
         ("full", "edge", 2.0),
         ("full", "cloud", 4.0),
@@ -126,7 +123,7 @@ def test_clusters_learn_and_compute_on_their_own_data_and_each_transfer_is_paid_
     assert found.violation.exact == Fraction(5, 8)
 
 
-def test_no_training_costs_nothing_and_reaches_nothing(steady: Instance) -> None:
+def test_no_training_costs_nothing_and_reaches_nothing(steady):
     found = evaluate(steady, Plan())
     assert (found.cost, found.training_time, found.epochs, found.epoch_times) == (0, 0, 0, ())
     assert found.expected_loss == 10
@@ -137,9 +134,7 @@ def test_no_training_costs_nothing_and_reaches_nothing(steady: Instance) -> None
     ("maximum_loss", "feasible"),
     [(11, True), (10, True), (10 - 0.9e-9, True), (10 - 1.1e-9, False), (9, False)],
 )
-def test_not_training_is_feasible_if_the_initial_loss_is_good_enough(
-    steady: Instance, maximum_loss: float, feasible: bool
-) -> None:
+def test_not_training_is_feasible_if_the_initial_loss_is_good_enough(steady, maximum_loss, feasible):
     for omega in (0.01, 0.5, 0.99999):
         instance = steady.replace(maximum_loss=maximum_loss, quantile_level=omega, maximum_epochs=0)
         assert evaluate(instance, Plan()).feasible is feasible
@@ -160,21 +155,13 @@ def test_not_training_is_feasible_if_the_initial_loss_is_good_enough(
         ({}, (8,), "probability of missing the target", "(3)", 1, 0.1),
     ],
 )
-def test_a_violated_constraint_shows_its_two_sides(
-    steady: Instance,
-    changes: dict[str, Any],
-    resources: tuple[float, ...],
-    name: str,
-    equation: str,
-    value: float,
-    limit: float,
-) -> None:
+def test_a_violated_constraint_shows_its_two_sides(steady, changes, resources, name, equation, value, limit):
     found = violated(evaluate(steady.replace(**changes), steady_epochs(*resources)))
     assert found == [Constraint(name, equation, value, limit, False)]
     assert not found[0].binding
 
 
-def test_work_without_resources_never_ends(steady: Instance) -> None:
+def test_work_without_resources_never_ends(steady):
     found = evaluate(steady, steady_epochs(4, 0))
     assert found.epoch_times == (2.5, math.inf)
     assert [(row.name, row.value, row.limit) for row in violated(found)] == [
@@ -186,7 +173,7 @@ def test_work_without_resources_never_ends(steady: Instance) -> None:
     assert not any(row.binding for row in [*late, *violated(found)])
 
 
-def test_resources_without_work_are_refused_and_none_are_needed(steady: Instance) -> None:
+def test_resources_without_work_are_refused_and_none_are_needed(steady):
     idle = steady.replace(
         models=[msgspec.structs.replace(steady.models[0], compute=(ComputeTable(epochs=(8, 0, 8)),))]
     )
@@ -199,7 +186,7 @@ def test_resources_without_work_are_refused_and_none_are_needed(steady: Instance
     ]
 
 
-def test_a_forbidden_switch_leaves_no_loss_to_evaluate(tiny: Instance) -> None:
+def test_a_forbidden_switch_leaves_no_loss_to_evaluate(tiny):
     plan = training(
         ("full", "cloud", 3.0), ("pruned", "cloud", 3.0), ("full", "cloud", 3.0), data={"cloud": ("archive",)}
     )
@@ -212,7 +199,7 @@ def test_a_forbidden_switch_leaves_no_loss_to_evaluate(tiny: Instance) -> None:
     assert caught.value.path == "$.epochs[0].model"
 
 
-def test_tables_that_end_leave_nothing_to_evaluate(steady: Instance) -> None:
+def test_tables_that_end_leave_nothing_to_evaluate(steady):
     rows = [ConstantImprovement(noise=Deterministic(value=2))] * 3
     shapes = {
         "improvement": Model(name="net", size=1, demand=2, improvement=TabledImprovement(epochs=rows)),
@@ -226,7 +213,7 @@ def test_tables_that_end_leave_nothing_to_evaluate(steady: Instance) -> None:
         assert caught.value.path == "$.epochs[3]"
 
 
-def test_a_plan_of_another_instance_is_not_evaluated(steady: Instance, tiny_optimum: Plan) -> None:
+def test_a_plan_of_another_instance_is_not_evaluated(steady, tiny_optimum):
     with pytest.raises(InvalidInputError, match="no cluster 'cloud'"):
         evaluate(steady, tiny_optimum)
 
@@ -235,9 +222,7 @@ def test_a_plan_of_another_instance_is_not_evaluated(steady: Instance, tiny_opti
 
 
 @pytest.mark.parametrize(("excess", "feasible"), [(0.9e-9, True), (1.1e-9, False)])
-def test_limits_of_time_may_be_exceeded_by_a_billionth(
-    steady: Instance, excess: float, feasible: bool
-) -> None:
+def test_limits_of_time_may_be_exceeded_by_a_billionth(steady, excess, feasible):
     for limits in (
         {"maximum_time": 5 / (1 + excess)},
         {"maximum_time": 9, "round_deadline": 2.5 / (1 + excess)},
@@ -246,14 +231,12 @@ def test_limits_of_time_may_be_exceeded_by_a_billionth(
 
 
 @pytest.mark.parametrize(("excess", "feasible"), [(0, True), (0.9e-12, True), (1.1e-12, False)])
-def test_capacities_may_be_exceeded_by_a_rounding(steady: Instance, excess: float, feasible: bool) -> None:
+def test_capacities_may_be_exceeded_by_a_rounding(steady, excess, feasible):
     assert evaluate(steady, steady_epochs(10 * (1 + excess), 4)).feasible is feasible
 
 
 @pytest.mark.parametrize(("below", "feasible"), [(0.9e-9, True), (1.1e-9, False)])
-def test_an_atom_within_a_billionth_of_the_target_meets_it(
-    steady: Instance, below: float, feasible: bool
-) -> None:
+def test_an_atom_within_a_billionth_of_the_target_meets_it(steady, below, feasible):
     assert evaluate(steady.replace(maximum_loss=6 - below), steady_epochs(4, 4)).feasible is feasible
     law = Empirical(values=(2, 4))
     model = Model(name="net", size=1, demand=2, improvement=ConstantImprovement(noise=law))
@@ -262,7 +245,7 @@ def test_an_atom_within_a_billionth_of_the_target_meets_it(
 
 
 @pytest.mark.parametrize("omega", ["0.9", "0.95", "0.99", "0.999", "0.9999", "0.1", "0.7"])
-def test_a_violation_of_exactly_one_minus_omega_is_feasible(steady: Instance, omega: str) -> None:
+def test_a_violation_of_exactly_one_minus_omega_is_feasible(steady, omega):
     """In binary 1 - 0.9 is below 0.1: only the decimals that were written make this come out."""
     level = Fraction(omega)
     law = Empirical(values=(4, 0), weights=(level.numerator, level.denominator - level.numerator))
@@ -277,9 +260,7 @@ def test_a_violation_of_exactly_one_minus_omega_is_feasible(steady: Instance, om
 # --- the letter of the paper ---------------------------------------------------------------------------
 
 
-def test_the_letter_of_the_objective_pays_transfers_in_every_epoch(
-    tiny: Instance, tiny_optimum: Plan
-) -> None:
+def test_the_letter_of_the_objective_pays_transfers_in_every_epoch(tiny, tiny_optimum):
     """E2."""
     intent, letter = (
         evaluate(tiny, tiny_optimum),
@@ -291,9 +272,7 @@ def test_the_letter_of_the_objective_pays_transfers_in_every_epoch(
     assert letter.constraints == intent.constraints
 
 
-def test_the_letter_of_the_data_constraint_wants_every_cluster_with_data_in_every_epoch(
-    tiny: Instance, tiny_optimum: Plan
-) -> None:
+def test_the_letter_of_the_data_constraint_wants_every_cluster_with_data_in_every_epoch(tiny, tiny_optimum):
     """E1: with two clusters no plan can satisfy it, because one trains at a time."""
     letter = evaluate(tiny, tiny_optimum, Reading(data_requires_every_epoch=True))
     assert violated(letter) == [
@@ -306,9 +285,7 @@ def test_the_letter_of_the_data_constraint_wants_every_cluster_with_data_in_ever
 # --- from epoch to epoch -------------------------------------------------------------------------------
 
 
-def test_steps_are_asked_for_with_their_epoch_their_age_and_their_predecessor(
-    steady: Instance, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_steps_are_asked_for_with_their_epoch_their_age_and_their_predecessor(steady, monkeypatch):
     asked = []
 
     def record(
@@ -337,7 +314,7 @@ def test_steps_are_asked_for_with_their_epoch_their_age_and_their_predecessor(
         assert asked[:2] == [(1, 0, initial, "net", data), (2, 1, "net", "net", data)]
 
 
-def test_an_initial_model_makes_the_first_epoch_a_switch(tiny: Instance) -> None:
+def test_an_initial_model_makes_the_first_epoch_a_switch(tiny):
     plan = training(("pruned", "cloud", 3.0), data={"cloud": ("archive", "sensors")})
     assert final_loss(tiny, plan) == FinalLoss(12.5, ())
     after_full = final_loss(tiny.replace(initial_model="full"), plan)
@@ -345,7 +322,7 @@ def test_an_initial_model_makes_the_first_epoch_a_switch(tiny: Instance) -> None
     assert final_loss(tiny.replace(initial_model="pruned"), plan) == FinalLoss(12.5, ())
 
 
-def test_a_mere_change_of_cluster_is_no_switch(steady: Instance) -> None:
+def test_a_mere_change_of_cluster_is_no_switch(steady):
     twice = steady.replace(
         clusters=[Cluster(name=name, capacity=10, bandwidth=2, unit_cost=3) for name in ("site", "annex")],
         datasets=[Dataset(name="data", volume=4)],

@@ -18,7 +18,7 @@ from depl.models.scenarios.draws import draw_scenarios
 from depl.models.solving.solve import solve
 from depl.models.verifier.traces import traced_loss
 from tests.cases.memory_cases import FAR, FULL, cheapest_cost, every_schedule, run_of
-from tests.cases.observed_run_cases import Case, observed_cases, rest_of
+from tests.cases.observed_run_cases import observed_cases, rest_of
 from tests.cases.traced_law_cases import full_then_far, halves, plan_of
 from tests.models.evaluation.test_traced_sampling import quantiles, stream
 from tests.oracles.observed_run import ObservedOracle
@@ -26,7 +26,7 @@ from tests.oracles.traced_law import Schedule, on_scale
 
 
 @pytest.fixture(scope="module", params=[18, pytest.param(120, marks=pytest.mark.slow)])
-def states(request: pytest.FixtureRequest) -> list[Case]:
+def states(request):
     return observed_cases(request.param)
 
 
@@ -36,7 +36,7 @@ def maxima_of(oracle: ObservedOracle, schedule: Schedule) -> list[float]:
     return [float(loss) for loss in oracle.observed(np.quantile(seen, [0.1, 0.45, 0.8, 1.0]))]
 
 
-def test_rests_outside_the_support_are_refused_and_no_others(states: list[Case]) -> None:
+def test_rests_outside_the_support_are_refused_and_no_others(states):
     inside = outside = 0
     for document, oracle, schedules in states:
         for schedule in every_schedule(rest_of(document)):
@@ -54,7 +54,7 @@ def test_rests_outside_the_support_are_refused_and_no_others(states: list[Case])
     assert outside > 3 * len(states)
 
 
-def test_the_probability_given_a_state_is_that_of_all_combinations(states: list[Case]) -> None:
+def test_the_probability_given_a_state_is_that_of_all_combinations(states):
     asked, wholes, under_way = 0, 0, 0
     for document, oracle, schedules in states:
         for schedule in schedules:
@@ -72,7 +72,7 @@ def test_the_probability_given_a_state_is_that_of_all_combinations(states: list[
     assert under_way > len(states) / 3
 
 
-def test_the_verifier_finds_the_same_rest(states: list[Case]) -> None:
+def test_the_verifier_finds_the_same_rest(states):
     for document, oracle, schedules in states:
         for schedule in schedules[::2]:
             found = traced_loss(document, schedule)
@@ -88,7 +88,7 @@ def test_the_verifier_finds_the_same_rest(states: list[Case]) -> None:
                 assert share == pytest.approx(above / all_weight, abs=1e-9)
 
 
-def test_when_a_run_under_way_meets_the_target_is_that_of_all_combinations(states: list[Case]) -> None:
+def test_when_a_run_under_way_meets_the_target_is_that_of_all_combinations(states):
     asked = 0
     for document, oracle, schedules in states:
         if document.residuals != "per_run":
@@ -136,7 +136,7 @@ def with_unlike(oracle: ObservedOracle, schedule: Schedule, k: int, losses: np.n
     return found
 
 
-def test_independent_residuals_of_a_rest_are_bounded_from_epoch_to_epoch(states: list[Case]) -> None:
+def test_independent_residuals_of_a_rest_are_bounded_from_epoch_to_epoch(states):
     asked = 0
     for document, oracle, schedules in states:
         for schedule in schedules if document.residuals == "independent" else ():
@@ -155,7 +155,7 @@ def test_independent_residuals_of_a_rest_are_bounded_from_epoch_to_epoch(states:
     assert asked > 3
 
 
-def test_scenarios_of_a_rest_are_the_quantiles_at_its_own_numbers(states: list[Case]) -> None:
+def test_scenarios_of_a_rest_are_the_quantiles_at_its_own_numbers(states):
     """Epochs, and with them the numbers of the stream, are counted from the first one to come."""
     asked = 0
     for document, oracle, schedules in states:
@@ -183,7 +183,7 @@ def test_scenarios_of_a_rest_are_the_quantiles_at_its_own_numbers(states: list[C
 
 
 @pytest.mark.parametrize("method", ["enumerate", "scenario-search"])
-def test_the_cheapest_rest_is_that_of_all_schedules(states: list[Case], method: str) -> None:
+def test_the_cheapest_rest_is_that_of_all_schedules(states, method):
     """Every rest costed by hand; under the law its probability is that of all combinations."""
     met = 0
     for document, oracle, schedules in states[::2]:
@@ -228,7 +228,7 @@ def instance_allows(instance: Instance, schedule: Schedule) -> bool:
     return len(schedule) <= instance.target.maximum_epochs
 
 
-def test_probabilities_given_all_states_have_that_of_the_start_as_their_mean() -> None:
+def test_probabilities_given_all_states_have_that_of_the_start_as_their_mean():
     """The tower property, exactly: independent residuals, without deviations, all states of one epoch."""
     law = forgetful()
     start = end_law(law, (FULL, FAR)).violation(1.6)
@@ -247,7 +247,7 @@ def forgetful() -> TracedLaw:
     return full_then_far(runs, 0.25, residuals="independent")
 
 
-def test_a_state_by_hand() -> None:
+def test_a_state_by_hand():
     """After one epoch the loss is 2.5, which no run had; a half is drawn or not, whatever it was."""
     rest = halves(8).after((FULL,), 2.5)
     assert rest.known == Known(1, 2.5)
@@ -256,14 +256,14 @@ def test_a_state_by_hand() -> None:
     assert [item.exact for item in traced_survival(rest, (FAR,), 2.5)] == [0, 0]
 
 
-def test_a_stage_under_way_goes_on_at_its_age() -> None:
+def test_a_stage_under_way_goes_on_at_its_age():
     here = positions((FULL, FULL, FAR))[1]
     assert following(here, FULL) == positions((FULL, FULL, FULL))[2]
     assert Known(2, 1.0).first_age(positions((FULL, FULL, FULL))[2]) == 3
     assert Known(2, 1.0).first_age(positions((FULL, FULL, FAR))[2]) == 1
 
 
-def test_a_law_gone_on_with_twice_is_gone_on_with_once() -> None:
+def test_a_law_gone_on_with_twice_is_gone_on_with_once():
     law = halves(8)
     twice = law.after((FULL,), 2.2).after((FAR,), 1.2)
     assert twice == law.after((FULL, FAR), 1.2)
@@ -271,7 +271,7 @@ def test_a_law_gone_on_with_twice_is_gone_on_with_once() -> None:
     assert law.after((FULL,), 1.0).after((FULL,), 0.5).observed.stages[0].epochs == 2
 
 
-def test_a_run_under_way_is_written_and_read() -> None:
+def test_a_run_under_way_is_written_and_read():
     instance = rest_of(halves(8).after((FULL,), 2.5))
     again = decode_document(encode_document(instance), Instance)
     assert again == instance
@@ -287,34 +287,32 @@ def test_a_run_under_way_is_written_and_read() -> None:
         ({"initial_model": None}, ".target.initial_model", "make the two equal"),
     ],
 )
-def test_a_state_that_is_not_that_of_the_run_is_refused(
-    changes: dict[str, object], path: str, said: str
-) -> None:
+def test_a_state_that_is_not_that_of_the_run_is_refused(changes, path, said):
     with pytest.raises(InvalidInputError, match=said) as caught:
         rest_of(halves(8).after((FULL,), 2.5), **changes)
     assert caught.value.path == path
 
 
-def test_an_unknown_model_in_the_past_is_refused() -> None:
+def test_an_unknown_model_in_the_past_is_refused():
     past = ObservedRun(stages=(Stage(model="none", cluster="edge", epochs=1),), loss=2.5)
     with pytest.raises(InvalidInputError, match="'none' is not defined") as caught:
         rest_of(msgspec.structs.replace(halves(8), observed=past), initial_model=None)
     assert caught.value.path == ".traced_law.observed.stages[0].model"
 
 
-def test_stages_that_are_one_are_refused() -> None:
+def test_stages_that_are_one_are_refused():
     stage = Stage(model="full", cluster="edge", epochs=1)
     with pytest.raises(InvalidInputError, match="join the two"):
         ObservedRun(stages=(stage, stage), loss=1.0)
 
 
-def test_the_logarithm_of_an_observed_loss_must_exist() -> None:
+def test_the_logarithm_of_an_observed_loss_must_exist():
     with pytest.raises(InvalidInputError, match="only positive losses") as caught:
         halves(8, scale="log").after((FULL,), 0.0)
     assert caught.value.path == ".observed.loss"
 
 
-def test_a_confidence_says_nothing_of_a_rest() -> None:
+def test_a_confidence_says_nothing_of_a_rest():
     law = halves(24, unseen_loss=4.0, confidence=0.9).after((FULL,), 2.5)
     with pytest.raises(InvalidInputError, match="fit without a confidence"):
         require_supported(law, (FAR,))

@@ -56,7 +56,7 @@ def walk(spread: float, epochs: int, retention: float = 0.96875, runs: int = 8) 
 
 
 @pytest.fixture(scope="module", params=[5, pytest.param(18, marks=pytest.mark.slow)])
-def documents(request: pytest.FixtureRequest) -> list[TracedLaw]:
+def documents(request):
     return [
         random_law(
             np.random.default_rng(5000 + seed),
@@ -75,7 +75,7 @@ def maxima_of(values: Floats) -> Floats:
 
 
 @pytest.fixture(scope="module")
-def questions(documents: list[TracedLaw]) -> list[list[tuple[bool, list[tuple[float, Fraction]]]]]:
+def questions(documents):
     """For each document and node: whether a run went all the way, and maxima with their violations."""
     found = []
     for document in documents:
@@ -97,11 +97,7 @@ def questions(documents: list[TracedLaw]) -> list[list[tuple[bool, list[tuple[fl
 
 
 @pytest.mark.parametrize("points", [16, 200, POINTS])
-def test_the_bounds_contain_the_probability(
-    documents: list[TracedLaw],
-    questions: list[list[tuple[bool, list[tuple[float, Fraction]]]]],
-    points: int,
-) -> None:
+def test_the_bounds_contain_the_probability(documents, questions, points):
     asked = 0
     for document, of_nodes in zip(documents, questions, strict=True):
         listed = candidates_of(document)
@@ -117,7 +113,7 @@ def test_the_bounds_contain_the_probability(
     assert asked > min(300, 60 * len(documents))
 
 
-def test_the_bounds_contain_what_is_certified_of_a_single_plan(documents: list[TracedLaw]) -> None:
+def test_the_bounds_contain_what_is_certified_of_a_single_plan(documents):
     widths = []
     for document in documents:
         listed, apart = candidates_of(document), np.array(document.deviations or (0.0,))
@@ -135,7 +131,7 @@ def test_the_bounds_contain_what_is_certified_of_a_single_plan(documents: list[T
 
 
 @pytest.mark.parametrize("points", [16, 300])
-def test_losses_that_leave_the_grid_are_bounded_on_both_sides(points: int) -> None:
+def test_losses_that_leave_the_grid_are_bounded_on_both_sides(points):
     """Runs stay between 0.5 and 1.5; six residuals of the same sign reach twice as far as the grid."""
     document = walk(0.5, 6)
     schedule = (FULL,) * 6
@@ -158,7 +154,7 @@ def test_losses_that_leave_the_grid_are_bounded_on_both_sides(points: int) -> No
     assert grid.exceedance(laws, np.array([grid.lower - 5]), 6)[0] < 0.99
 
 
-def test_a_law_without_any_spread_is_a_point() -> None:
+def test_a_law_without_any_spread_is_a_point():
     """All runs alike: losses 1, 0.5, 0.25 exactly."""
     runs = [run_of([(FULL, 2)], [1.0, 0.5, 0.25])] * 6
     steps = [
@@ -174,7 +170,7 @@ def test_a_law_without_any_spread_is_a_point() -> None:
     assert (lower, upper) == pytest.approx((0, 1), abs=2 * NOISE)  # a tie at the maximum is not decided
 
 
-def test_an_atom_within_a_billionth_of_the_maximum_counts_as_met() -> None:
+def test_an_atom_within_a_billionth_of_the_maximum_counts_as_met():
     """One run in eight ends at 2, the others at 1; a grid step is narrower than a billionth."""
     runs = [run_of([(FULL, 1)], [1.0, 1.0 + 1e-9 * (index == 0)]) for index in range(8)]
     step = FittedStep(model="full", cluster="edge", first=True, age=1, intercept=1, retention=0)
@@ -188,7 +184,7 @@ def test_an_atom_within_a_billionth_of_the_maximum_counts_as_met() -> None:
         assert upper - lower < 3 * NOISE
 
 
-def test_retention_zero_forgets_what_has_left_the_grid_on_neither_side() -> None:
+def test_retention_zero_forgets_what_has_left_the_grid_on_neither_side():
     """What was lost stays lost: the bounds get no wider than that, and stay bounds."""
     bare = walk(0.5, 4)
     steps = [

@@ -47,7 +47,7 @@ from tests.oracles.traced_law import UNIT, at_most
 
 
 @pytest.fixture(scope="module")
-def law() -> AffineLaw:
+def law():
     return fit_affine(drawn(40, 0.1, np.random.default_rng(0)))
 
 
@@ -66,7 +66,7 @@ def atoms_of(mixed: Mixed) -> np.ndarray:
     return np.sort(values)
 
 
-def test_runs_of_a_plan_and_of_its_beginning_give_back_their_own_losses(law: AffineLaw) -> None:
+def test_runs_of_a_plan_and_of_its_beginning_give_back_their_own_losses(law):
     for plan in (*map(schedule, STARTS), schedule(3, epochs=6)):
         found, epochs = mixture_of(law, ends_of(plan)), len(plan)
         own = [run.losses[epochs] for run in law.records if run.positions[:epochs] == positions(plan)]
@@ -75,7 +75,7 @@ def test_runs_of_a_plan_and_of_its_beginning_give_back_their_own_losses(law: Aff
 
 
 @pytest.mark.parametrize("family", ["digits-alexnet", "digits-mobilenet"])
-def test_real_runs_give_back_their_own_final_losses(family: str) -> None:
+def test_real_runs_give_back_their_own_final_losses(family):
     traces = recorded_traces(family)
     law, final = fit_affine(traces), traces.matrix()[:, -1]
     for plan, runs in traces.by_schedule().items():
@@ -85,7 +85,7 @@ def test_real_runs_give_back_their_own_final_losses(family: str) -> None:
             assert atoms_of(found) == pytest.approx(np.sort(final[runs]), abs=1e-12)
 
 
-def test_an_unseen_plan_combines_every_first_stage_with_every_second() -> None:
+def test_an_unseen_plan_combines_every_first_stage_with_every_second():
     law = fit_affine(drawn(6, 0.1, np.random.default_rng(2)), least=6, least_jumps=6)
     plan = schedule(4)
     found = mixture_of(law, ends_of(plan))
@@ -105,7 +105,7 @@ def test_an_unseen_plan_combines_every_first_stage_with_every_second() -> None:
     assert end.violation(limit).exact == Fraction(sum(loss > limit for loss in brute), 72)
 
 
-def test_no_schedule_lends_more_runs_to_another_than_the_median_schedule() -> None:
+def test_no_schedule_lends_more_runs_to_another_than_the_median_schedule():
     """Stages of four epochs after the switch: 60 runs switched at 2, 15 at 3 and none later lend them."""
     traces = drawn(60, 0.1, np.random.default_rng(5))
     keep = [index for index in range(180) if index < 60 or index < 75 or index >= 165]
@@ -117,7 +117,7 @@ def test_no_schedule_lends_more_runs_to_another_than_the_median_schedule() -> No
     assert [part.size for part in found.parts] == [15, 38 + 15]
 
 
-def test_independent_residuals_have_the_moments_of_the_recursion(law: AffineLaw) -> None:
+def test_independent_residuals_have_the_moments_of_the_recursion(law):
     plan = schedule(4)
     steps = [law.step(item) for item in positions(plan)]
     firsts = [run.losses[0] for run in law.records]  # all begin with the same model
@@ -133,7 +133,7 @@ def test_independent_residuals_have_the_moments_of_the_recursion(law: AffineLaw)
 @pytest.mark.parametrize(
     ("runs", "epochs"), [(24, 4), *(pytest.param(40, count, marks=pytest.mark.slow) for count in (4, 5))]
 )
-def test_a_certified_quantile_of_independent_residuals_holds_for_draws(runs: int, epochs: int) -> None:
+def test_a_certified_quantile_of_independent_residuals_holds_for_draws(runs, epochs):
     """Sums of residuals of 40 runs are millions of atoms in four epochs, and too many to list in five."""
     law = fit_affine(drawn(runs, 0.1, np.random.default_rng(0)))
     found = independent_loss(law, schedule(3, epochs=epochs))
@@ -144,7 +144,7 @@ def test_a_certified_quantile_of_independent_residuals_holds_for_draws(runs: int
     assert np.mean(draws <= bounds.upper) >= 0.9 - 4 * 0.3 / 200
 
 
-def test_a_known_loss_moves_the_final_one_by_the_retentions_to_come(law: AffineLaw) -> None:
+def test_a_known_loss_moves_the_final_one_by_the_retentions_to_come(law):
     plan = schedule(3)
     retained = float(np.prod([law.step(item).retention for item in positions(plan)[5:]]))
     for centre in (
@@ -154,7 +154,7 @@ def test_a_known_loss_moves_the_final_one_by_the_retentions_to_come(law: AffineL
         assert centre(Known(5, 0.6)) - centre(Known(5, 0.5)) == pytest.approx(0.1 * retained)
 
 
-def test_a_factor_of_the_run_widens_only_the_law_that_keeps_runs_together() -> None:
+def test_a_factor_of_the_run_widens_only_the_law_that_keeps_runs_together():
     """Residuals that are the same in every epoch of a run add up; drawn afresh they cancel."""
     rng = np.random.default_rng(4)
     traces = drawn(60, 0.0, rng, starts=(3,))
@@ -184,26 +184,24 @@ def test_a_factor_of_the_run_widens_only_the_law_that_keeps_runs_together() -> N
         (schedule(4, epochs=7), None),
     ],
 )
-def test_outside_the_hull_of_what_was_run_there_is_a_reason(
-    law: AffineLaw, plan: Schedule, reason: str | None
-) -> None:
+def test_outside_the_hull_of_what_was_run_there_is_a_reason(law, plan, reason):
     found = outside_support(law, plan)
     assert found == () if reason is None else reason in found[0]
 
 
-def test_the_hull_of_ages_bridges_a_switch_epoch_whose_runs_were_short() -> None:
+def test_the_hull_of_ages_bridges_a_switch_epoch_whose_runs_were_short():
     ends = {2: 6, 3: 2, 5: 3}
     found = [_hull_age(ends, start) for start in (1, 2, 3, 4, 5, 6)]
     assert found == [None, 6, pytest.approx(5), pytest.approx(4), 3, None]
 
 
-def test_a_loss_that_no_run_had_is_outside_the_support(law: AffineLaw) -> None:
+def test_a_loss_that_no_run_had_is_outside_the_support(law):
     assert outside_support(law, schedule(3), Known(4, 0.5)) == ()
     (reason,) = outside_support(law, schedule(3), Known(4, 50.0))
     assert reason.startswith("a loss of 50 where 0.")
 
 
-def test_bad_requests_are_refused() -> None:
+def test_bad_requests_are_refused():
     with pytest.raises(InvalidInputError, match="at least one epoch"):
         epochs_ahead((), None)
     for known in (Known(EPOCHS, 0.5), Known(-1, 0.5), Known(2, np.nan)):
@@ -216,9 +214,7 @@ def test_bad_requests_are_refused() -> None:
 
 @pytest.mark.parametrize("confidence", [0.5, 0.9, 0.95, 0.999])
 @pytest.mark.parametrize("runs", [1, 2, 6, 19, 60])
-def test_the_weight_of_x_misses_is_at_least_the_exact_upper_end_and_hardly_more(
-    runs: int, confidence: float
-) -> None:
+def test_the_weight_of_x_misses_is_at_least_the_exact_upper_end_and_hardly_more(runs, confidence):
     """At the true end P(X <= x) = 1 - c: it is at most that at the weight, and more 3e-6 below it."""
     weights = confident_weights(runs, confidence)
     assert weights.sum() == UNIT
@@ -230,7 +226,7 @@ def test_the_weight_of_x_misses_is_at_least_the_exact_upper_end_and_hardly_more(
         assert share - Fraction(3, UNIT) < 0 or at_most(above, runs, share - Fraction(3, UNIT)) > risk
 
 
-def test_the_runs_that_carry_a_level_are_those_that_cannot_be_one_fewer() -> None:
+def test_the_runs_that_carry_a_level_are_those_that_cannot_be_one_fewer():
     levels = (0.8, 0.9, 0.95, 0.99)
     assert [runs_to_carry(level) for level in levels] == [4, 9, 19, 99]
     assert [runs_to_carry(level, 0.95) for level in levels] == [14, 29, 59, 299]
@@ -244,7 +240,7 @@ def test_the_runs_that_carry_a_level_are_those_that_cannot_be_one_fewer() -> Non
             assert needed == 1 or omega ** (needed - 1) > 1 - Fraction(repr(confidence))
 
 
-def test_where_runs_diverged_so_many_more_are_needed_as_leave_room_for_them() -> None:
+def test_where_runs_diverged_so_many_more_are_needed_as_leave_room_for_them():
     """With confidence 0.95: 93 for one failure and 153 for three at 0.95 are the classical sample sizes."""
     assert [runs_to_carry(0.95, 0.95, lost) + lost for lost in (0, 1, 2, 3)] == [59, 93, 124, 153]
     assert [runs_to_carry(0.9, diverged=lost) for lost in (0, 1, 4)] == [9, 18, 45]
@@ -270,7 +266,7 @@ def _run(*losses: float) -> RunRecord:
     return RunRecord((), values, values[1:], values)
 
 
-def test_above_a_limit_count_as_many_runs_as_after_the_worst_of_the_last_epochs() -> None:
+def test_above_a_limit_count_as_many_runs_as_after_the_worst_of_the_last_epochs():
     runs = [_run(9, 1, 4, 2, 3, 0), _run(9, 7, 2, 5, 1, 0)]
     assert settled_losses(runs, 4, 1).tolist() == [1, 3]
     assert settled_losses(runs, 4, 2).tolist() == [2, 5]
@@ -281,7 +277,7 @@ def test_above_a_limit_count_as_many_runs_as_after_the_worst_of_the_last_epochs(
     assert np.sum(settled_losses(runs, 3, 2) > 2.5) == 1
 
 
-def test_the_epoch_with_which_all_runs_end_counts_alone() -> None:
+def test_the_epoch_with_which_all_runs_end_counts_alone():
     runs = [_run(9, 1, 4, 2), _run(9, 7, 2, 1)]
     assert settled_losses(runs, 3, 3).tolist() == [1, 2]
     assert settled_losses(runs, 2, 3).tolist() == [2, 7]
@@ -323,7 +319,7 @@ def promised_staged(first: np.ndarray, second: np.ndarray, diverged: int = 0) ->
 
 
 @pytest.mark.parametrize("lost", [1, 2, 5])
-def test_every_run_that_diverged_is_one_more_miss_of_one_more_run(lost: int) -> None:
+def test_every_run_that_diverged_is_one_more_miss_of_one_more_run(lost):
     finals = np.array([1.0, 2.0, 3.0, 1.5])  # one of four above the limit
     assert promised_whole(finals, diverged=lost) == pytest.approx((1 + lost + 1) / (4 + lost + 1))
     upper = promised_whole(finals, 0.9, lost)
@@ -331,13 +327,13 @@ def test_every_run_that_diverged_is_one_more_miss_of_one_more_run(lost: int) -> 
     assert stats.binom.cdf(1 + lost, 4 + lost, upper) <= 0.1
 
 
-def test_stages_lend_every_run_that_diverged() -> None:
+def test_stages_lend_every_run_that_diverged():
     """Of (2 + 3) (4 + 3) combinations only the 2 times 4 of runs that were seen can be met, and all are."""
     met = promised_staged(np.zeros(2), np.zeros(4), diverged=2)
     assert met == pytest.approx(1 - 2 * 4 / (5 * 7))
 
 
-def test_promises_are_right_on_average_where_some_runs_diverge() -> None:
+def test_promises_are_right_on_average_where_some_runs_diverge():
     """A third of all runs diverges; as many beside those seen as did are counted, however many these are."""
     rng = np.random.default_rng(5)
     truth = 1 / 3 + 2 / 3 * float(stats.lognorm(1).sf(LIMIT))
@@ -356,7 +352,7 @@ def is_at_least(promises: list[float], truth: float) -> bool:
 
 
 @pytest.mark.parametrize("runs", [1, 3, 8, 19])
-def test_promises_of_whole_runs_are_right_on_average(runs: int) -> None:
+def test_promises_of_whole_runs_are_right_on_average(runs):
     """Without the run more they would be right only just; with it they err by (1 - p) / (n + 1) exactly."""
     rng = np.random.default_rng(runs)
     truth = float(stats.lognorm(1).sf(LIMIT))
@@ -369,7 +365,7 @@ def test_promises_of_whole_runs_are_right_on_average(runs: int) -> None:
 @pytest.mark.parametrize(
     ("first", "second"), [(1, 1), *(pytest.param(*pair, marks=pytest.mark.slow) for pair in ((3, 8), (8, 3)))]
 )
-def test_promises_of_combined_stages_are_right_on_average(first: int, second: int) -> None:
+def test_promises_of_combined_stages_are_right_on_average(first, second):
     rng = np.random.default_rng(10 * first + second)
     drawn = rng.lognormal(size=(2, 400_000))
     truth = float(np.mean(drawn[0] / 2 + drawn[1] > LIMIT))
@@ -380,7 +376,7 @@ def test_promises_of_combined_stages_are_right_on_average(first: int, second: in
 
 
 @pytest.mark.parametrize("runs", [6, 19])
-def test_with_a_confidence_few_sets_of_runs_promise_too_much(runs: int) -> None:
+def test_with_a_confidence_few_sets_of_runs_promise_too_much(runs):
     rng = np.random.default_rng(200 + runs)
     truth = float(stats.lognorm(1).sf(LIMIT))
     bold = sum(promised_whole(rng.lognormal(size=runs), 0.9) < truth for _ in range(SETS)) / SETS

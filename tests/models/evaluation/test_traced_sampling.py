@@ -101,7 +101,7 @@ def sample_of(document: TracedLaw, size: int, seed: int = 0) -> TracedSample:
 
 
 @pytest.fixture(scope="module")
-def cases() -> list[tuple[TracedLaw, Oracle, list[Schedule]]]:
+def cases():
     found = []
     for seed in range(16):
         document = random_law(np.random.default_rng(7000 + seed), **reading(seed))
@@ -111,9 +111,7 @@ def cases() -> list[tuple[TracedLaw, Oracle, list[Schedule]]]:
     return found
 
 
-def test_losses_are_those_of_the_documented_stream(
-    cases: list[tuple[TracedLaw, Oracle, list[Schedule]]],
-) -> None:
+def test_losses_are_those_of_the_documented_stream(cases):
     several = 0
     for index, (document, oracle, schedules) in enumerate(cases):
         sample, numbers = sample_of(document, 40, index), stream(index, 40)
@@ -125,7 +123,7 @@ def test_losses_are_those_of_the_documented_stream(
     assert several > 20
 
 
-def test_frequencies_are_those_of_the_law(cases: list[tuple[TracedLaw, Oracle, list[Schedule]]]) -> None:
+def test_frequencies_are_those_of_the_law(cases):
     """No distribution function of 20 000 draws is further off than one in a billion is (Massart)."""
     size = 20_000
     reach = math.sqrt(math.log(2e9) / (2 * size))
@@ -144,16 +142,14 @@ def test_frequencies_are_those_of_the_law(cases: list[tuple[TracedLaw, Oracle, l
     assert seen > 40
 
 
-def test_the_first_scenarios_of_a_larger_sample_are_the_smaller_sample(
-    cases: list[tuple[TracedLaw, Oracle, list[Schedule]]],
-) -> None:
+def test_the_first_scenarios_of_a_larger_sample_are_the_smaller_sample(cases):
     for document, _, schedules in cases[:8]:
         small, large = sample_of(document, 17, 3), sample_of(document, 90, 3)
         for schedule in schedules:
             np.testing.assert_array_equal(small.losses(schedule), large.losses(schedule)[:17])
 
 
-def test_quantiles_at_the_ends_and_at_the_steps() -> None:
+def test_quantiles_at_the_ends_and_at_the_steps():
     """Nineteen whole runs, half of them ending at 1 and the others at 2, and one unseen beyond all."""
     law = halves(19, unseen_loss=9.0)
     numbers = np.array([2.0**-54, 0.5, 0.5 + 1e-9, 0.95, 0.95 + 1e-9, 1 - 2.0**-53])
@@ -166,7 +162,7 @@ def test_quantiles_at_the_ends_and_at_the_steps() -> None:
 # --- as scenarios -----------------------------------------------------------------------------------------
 
 
-def test_plans_are_followed_through_scenarios(cases: list[tuple[TracedLaw, Oracle, list[Schedule]]]) -> None:
+def test_plans_are_followed_through_scenarios(cases):
     for index, (document, oracle, schedules) in enumerate(cases[:8]):
         instance = instance_of(document)
         scenarios = draw_scenarios(instance, 30, index)
@@ -175,7 +171,7 @@ def test_plans_are_followed_through_scenarios(cases: list[tuple[TracedLaw, Oracl
             assert scenario_losses(instance, scenarios, plan_of(schedule)) == pytest.approx(wanted, abs=1e-12)
 
 
-def test_the_plan_that_does_not_train_ends_with_the_greatest_first_loss() -> None:
+def test_the_plan_that_does_not_train_ends_with_the_greatest_first_loss():
     instance = instance_of(halves(), maximum_loss=3.9)
     scenarios = draw_scenarios(instance, 5)
     losses = scenario_losses(instance, scenarios, Plan())
@@ -183,14 +179,14 @@ def test_the_plan_that_does_not_train_ends_with_the_greatest_first_loss() -> Non
     assert count_misses(instance, losses) == 5
 
 
-def test_schedules_outside_the_support_are_refused() -> None:
+def test_schedules_outside_the_support_are_refused():
     sample = sample_of(halves(), 3)
     for schedule in ((FAR,), (FULL, FULL), (FULL, FAR, FULL)):
         with pytest.raises(InvalidInputError, match="outside the support of the traces"):
             sample.losses(schedule)
 
 
-def test_losses_of_traces_are_not_rounded_and_not_given() -> None:
+def test_losses_of_traces_are_not_rounded_and_not_given():
     instance = instance_of(halves())
     with pytest.raises(NotCoveredError, match="not rounded to decimals"):
         draw_scenarios(instance, 5, decimals=2)
@@ -198,7 +194,7 @@ def test_losses_of_traces_are_not_rounded_and_not_given() -> None:
         given_scenarios(instance, np.zeros((5, 4, 2)))
 
 
-def test_deviations_need_a_second_epoch_in_the_stream() -> None:
+def test_deviations_need_a_second_epoch_in_the_stream():
     def made(**target: object) -> Instance:
         return instance_of(halves(deviations=(0.0, 1.0)), **target)
 

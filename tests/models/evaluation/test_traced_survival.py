@@ -18,7 +18,7 @@ from tests.oracles.traced_law import Oracle, Schedule
 
 
 @pytest.fixture(scope="module", params=[14, pytest.param(96, marks=pytest.mark.slow)])
-def laws(request: pytest.FixtureRequest) -> list[tuple[TracedLaw, Oracle, list[Schedule]]]:
+def laws(request):
     return cases(request.param)
 
 
@@ -26,9 +26,7 @@ def exact(law: TracedLaw, schedule: Schedule, maximum_loss: float) -> list[Fract
     return [item.exact for item in traced_survival(law, schedule, maximum_loss)]
 
 
-def test_survival_is_that_of_all_combinations(
-    laws: list[tuple[TracedLaw, Oracle, list[Schedule]]],
-) -> None:
+def test_survival_is_that_of_all_combinations(laws):
     falling, combined = [], 0
     for document, oracle, schedules in laws:
         for schedule in schedules if document.residuals == "per_run" else ():
@@ -50,7 +48,7 @@ def test_survival_is_that_of_all_combinations(
     assert sum(count >= 3 for count in falling) > 2 * len(laws)
 
 
-def test_losses_after_which_a_run_may_not_stop_do_not_count() -> None:
+def test_losses_after_which_a_run_may_not_stop_do_not_count():
     rng, asked = np.random.default_rng(4), 0
     for document, oracle, schedules in cases(14):
         for schedule in schedules[:3]:
@@ -85,7 +83,7 @@ def confident_survival(oracle: Oracle, schedule: Schedule, above: np.ndarray) ->
     return [Fraction(ends[int(row[:-1].sum())], oracle_module.UNIT) for row in above]
 
 
-def test_survival_by_hand() -> None:
+def test_survival_by_hand():
     """Eight runs 4, 2 or 3, and then 1 or 2 whatever came before; the maximum 2 is met by half the firsts."""
     law = halves(8)
     assert exact(law, (FULL, FAR), 2.0) == [1, Fraction(1, 2), 0]
@@ -95,7 +93,7 @@ def test_survival_by_hand() -> None:
     assert exact(moved, (FULL, FAR), 2.0) == [1, Fraction(3, 4), Fraction(1, 4)]
 
 
-def test_runs_that_diverged_reach_no_target() -> None:
+def test_runs_that_diverged_reach_no_target():
     """Eleven of 21 were above 2 after one epoch, the run unlike all among them; four more are after all."""
     law = halves(20, unseen_loss=9.0, diverged=4)
     assert exact(law, (FULL, FAR), 2.0) == [1, Fraction(15, 25), Fraction(5, 25)]
@@ -105,7 +103,7 @@ def test_runs_that_diverged_reach_no_target() -> None:
     assert exact(staged, (FULL, FAR), 2.0) == [1, 1 - Fraction(4, 13), left]
 
 
-def test_stopping_early_is_paid_by_those_who_go_on() -> None:
+def test_stopping_early_is_paid_by_those_who_go_on():
     instance = instance_of(halves(8), maximum_loss=2.0)
     found = early_stopping(instance, plan_of((FULL, FAR)))
     # 3 * 2 for the first epoch; half the runs pay 2 nodes * 1 * 3 and the transfer of 0.75 for the second
@@ -114,9 +112,7 @@ def test_stopping_early_is_paid_by_those_who_go_on() -> None:
     assert found.reached.exact == found.final.exact == 1
 
 
-def test_reached_is_never_less_likely_than_final(
-    laws: list[tuple[TracedLaw, Oracle, list[Schedule]]],
-) -> None:
+def test_reached_is_never_less_likely_than_final(laws):
     more = 0
     for document, oracle, schedules in laws:
         for schedule in schedules if document.residuals == "per_run" else ():
@@ -129,9 +125,7 @@ def test_reached_is_never_less_likely_than_final(
     assert more > 0
 
 
-def test_independent_residuals_are_bounded_from_above(
-    laws: list[tuple[TracedLaw, Oracle, list[Schedule]]],
-) -> None:
+def test_independent_residuals_are_bounded_from_above(laws):
     """Against every combination of an l(0), residuals and a deviation, followed from epoch to epoch."""
     asked, widths = 0, []
     for document, oracle, schedules in laws:
@@ -165,7 +159,7 @@ def every_path(oracle: Oracle, schedule: Schedule) -> tuple[np.ndarray, np.ndarr
     return np.add.outer(paths, moved).reshape(len(paths), -1), np.repeat(weights, moved.size)
 
 
-def test_stopping_early_is_bounded_for_independent_residuals() -> None:
+def test_stopping_early_is_bounded_for_independent_residuals():
     """Half the runs are at 2 after one epoch; whoever is not trains a second one, and half of those are at 1.
 
     All losses lie far from the maximum 2.2, so the bounds of the grid are sharp.
@@ -177,7 +171,7 @@ def test_stopping_early_is_bounded_for_independent_residuals() -> None:
     assert found.reached.lower == pytest.approx(1.0, abs=1e-8)
 
 
-def test_more_combinations_than_can_be_followed_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_combinations_than_can_be_followed_are_refused(monkeypatch):
     law = halves(8, deviations=(0.0, 1.0))
     monkeypatch.setattr(traced_module, "MOST_PATHS", 127)
     with pytest.raises(NotCoveredError, match="more combinations of runs"):

@@ -74,7 +74,7 @@ def cases(count: int) -> list[tuple[TracedLaw, TracedLaw, list[Schedule]]]:
 CASES = cases(10)
 
 
-def test_support_and_law_are_those_of_any_made_up_losses_before_training() -> None:
+def test_support_and_law_are_those_of_any_made_up_losses_before_training():
     judged = 0
     for unknown, made_up, schedules in CASES:
         oracle = Oracle(made_up)
@@ -93,7 +93,7 @@ def test_support_and_law_are_those_of_any_made_up_losses_before_training() -> No
     assert judged >= 25
 
 
-def test_support_is_the_same_for_the_verifier() -> None:
+def test_support_is_the_same_for_the_verifier():
     for unknown, _, schedules in CASES[:6]:
         for schedule in schedules[::9]:
             reasons = outside_support(unknown.law, schedule)
@@ -102,7 +102,7 @@ def test_support_is_the_same_for_the_verifier() -> None:
             assert bool(reasons) == (traced_loss(unknown, schedule).outside is not None)
 
 
-def test_no_run_is_stopped_by_a_loss_that_nobody_saw() -> None:
+def test_no_run_is_stopped_by_a_loss_that_nobody_saw():
     """Even under a target above every loss, which the stand-in for l(0) would meet."""
     seen = set()
     for unknown, made_up, schedules in CASES:
@@ -131,13 +131,13 @@ def instance(**target: object) -> Instance:
     return instance_of(straight(unseen_loss=9.0, whole_runs=6), initial_loss=5.0, **target)
 
 
-def test_whole_runs_are_counted_as_they_were_seen_and_stop_after_an_epoch_at_the_earliest() -> None:
+def test_whole_runs_are_counted_as_they_were_seen_and_stop_after_an_epoch_at_the_earliest():
     found = early_stopping(instance(maximum_loss=2.5), plan_of((FULL, FAR)))
     assert [item.exact for item in found.survival] == [1, Fraction(11, 21), Fraction(1, 21)]
     assert found.epochs.exact == 1 + Fraction(11, 21)
 
 
-def test_the_cheapest_plan_has_an_epoch_however_easy_the_target_is() -> None:
+def test_the_cheapest_plan_has_an_epoch_however_easy_the_target_is():
     easy = instance(maximum_loss=8.5, quantile_level=0.9)
     for method in ("enumerate", "auto"):
         found = depl.solve(easy, method)
@@ -155,7 +155,7 @@ def test_the_cheapest_plan_has_an_epoch_however_easy_the_target_is() -> None:
     assert not depl.solve(told, "enumerate").plan.epochs
 
 
-def test_a_plan_without_an_epoch_is_refused_and_found_wrong_by_the_verifier() -> None:
+def test_a_plan_without_an_epoch_is_refused_and_found_wrong_by_the_verifier():
     easy = instance(maximum_loss=8.5)
     with pytest.raises(InvalidInputError, match="not evaluated before training") as caught:
         loss_law(easy).end(Plan())
@@ -169,7 +169,7 @@ def test_a_plan_without_an_epoch_is_refused_and_found_wrong_by_the_verifier() ->
 @pytest.mark.parametrize("residuals", ["independent", "per_run"])
 def test_a_policy_decides_from_epoch_1_on_as_if_any_loss_above_the_target_had_been_seen(
     residuals, monkeypatch
-) -> None:
+):
     """Half of the runs are below 2.5 after one epoch, the others after two."""
     monkeypatch.setattr(planning, "GRIDS", (256,))
     blind_law = msgspec.structs.replace(straight(residuals=residuals), settled_epochs=1)
@@ -195,7 +195,7 @@ def test_a_policy_decides_from_epoch_1_on_as_if_any_loss_above_the_target_had_be
     assert decide(found.policy, [None, 3.0]).kind == "switch"
 
 
-def test_what_is_observed_at_run_time_is_used_from_the_first_epoch_on() -> None:
+def test_what_is_observed_at_run_time_is_used_from_the_first_epoch_on():
     law = straight(whole_runs=6).after((), 100.0)
     assert end_law(law, (FULL,)).violation(2.5).exact == Fraction(1, 2)
     assert loss_law(instance_of(law, initial_loss=100.0)).end(Plan()).mean() == 100
@@ -203,7 +203,7 @@ def test_what_is_observed_at_run_time_is_used_from_the_first_epoch_on() -> None:
     assert end_law(later, (FAR,)).mean() < 2
 
 
-def test_the_file_says_of_each_run_where_its_losses_begin() -> None:
+def test_the_file_says_of_each_run_where_its_losses_begin():
     text = instance().to_json()
     runs = json.loads(text)["traced_law"]["runs"]
     assert runs[0] == {
@@ -219,7 +219,7 @@ def test_the_file_says_of_each_run_where_its_losses_begin() -> None:
     assert "first_epoch" not in evaluated.to_json()
 
 
-def test_files_that_would_need_what_they_do_not_say_are_refused() -> None:
+def test_files_that_would_need_what_they_do_not_say_are_refused():
     law = straight()
     mixed = (*law.runs[1:], msgspec.structs.replace(law.runs[0], losses=(4.0, 3.0, 1.0), first_epoch=0))
     with pytest.raises(InvalidInputError, match="leave this one's out") as caught:

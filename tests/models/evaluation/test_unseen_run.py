@@ -71,9 +71,7 @@ def fitted(evaluated: bool, **options: object) -> Instance:
         ({"confidence": 0.95, "diverged": 2}, 0.05 ** (1 / 22)),
     ],
 )
-def test_twenty_runs_carry_no_promise_of_0_999_however_loose_the_target(
-    evaluated: bool, options: dict[str, object], most: float
-) -> None:
+def test_twenty_runs_carry_no_promise_of_0_999_however_loose_the_target(evaluated, options, most):
     instance = fitted(evaluated, **options)
     plans = [Plan()] * evaluated + [SIX_EPOCHS]
     for target in (2.341, 2.5, 1e6):
@@ -91,7 +89,7 @@ def test_twenty_runs_carry_no_promise_of_0_999_however_loose_the_target(
             assert "beyond all runs seen" in explain(wide, plan)
 
 
-def test_what_twenty_runs_carry_is_promised_and_no_more() -> None:
+def test_what_twenty_runs_carry_is_promised_and_no_more():
     instance = fitted(evaluated=False).replace(quantile_level=0.95)
     found = solve(instance)
     assert found.plan is not None
@@ -107,7 +105,7 @@ def test_what_twenty_runs_carry_is_promised_and_no_more() -> None:
     assert max(point.budget for point in levels if point.cost is not None) <= 20 / 21
 
 
-def test_nearest_values_of_an_omega_that_cannot_be_reached_are_what_the_runs_carry() -> None:
+def test_nearest_values_of_an_omega_that_cannot_be_reached_are_what_the_runs_carry():
     instance = fitted(evaluated=False)
     (omega,) = (item for item in nearest_values(instance, any_plan(instance)) if item.limit.symbol == "omega")
     assert omega.own == 0.999
@@ -116,7 +114,7 @@ def test_nearest_values_of_an_omega_that_cannot_be_reached_are_what_the_runs_car
     assert omega.proved
 
 
-def test_scenarios_draw_the_unseen_run_and_a_plan_without_epochs_misses_them_all() -> None:
+def test_scenarios_draw_the_unseen_run_and_a_plan_without_epochs_misses_them_all():
     instance = fitted(evaluated=True).replace(maximum_loss=1e6, quantile_level=0.9)
     drawn = draw_scenarios(instance, 4000, seed=1)
     lost = np.isinf(scenario_losses(instance, drawn, SIX_EPOCHS))
@@ -125,7 +123,7 @@ def test_scenarios_draw_the_unseen_run_and_a_plan_without_epochs_misses_them_all
 
 
 @pytest.mark.parametrize("evaluated", [False, True])
-def test_a_confidence_so_near_1_that_single_runs_weigh_nothing_is_counted(evaluated: bool) -> None:
+def test_a_confidence_so_near_1_that_single_runs_weigh_nothing_is_counted(evaluated):
     instance = fitted(evaluated, confidence=0.999999).replace(maximum_loss=1e6)
     for plan in [Plan()] * evaluated + [SIX_EPOCHS]:
         kept = 1 - float(evaluate(instance, plan).violation.upper)
@@ -133,7 +131,7 @@ def test_a_confidence_so_near_1_that_single_runs_weigh_nothing_is_counted(evalua
         assert kept == pytest.approx(1 - float(verify(instance, plan).violation.upper), abs=1e-12)
 
 
-def test_scenarios_refuse_the_plan_without_epochs_that_the_law_alone_allows() -> None:
+def test_scenarios_refuse_the_plan_without_epochs_that_the_law_alone_allows():
     instance = fitted(evaluated=True).replace(maximum_loss=1e6, quantile_level=0.9)
     assert depl.solve(instance, "enumerate").epochs == 0
     found = depl.solve(instance, "scenario-search")
@@ -146,7 +144,7 @@ def test_scenarios_refuse_the_plan_without_epochs_that_the_law_alone_allows() ->
         )
 
 
-def test_what_counts_runs_is_nowhere_told_as_the_probability_itself() -> None:
+def test_what_counts_runs_is_nowhere_told_as_the_probability_itself():
     instance = fitted(evaluated=True).replace(maximum_loss=1.0, quantile_level=0.5)
     most = "at most 0.04761905, as the runs are counted"
     assert most in str(evaluate(instance, SIX_EPOCHS))
@@ -162,7 +160,7 @@ def test_what_counts_runs_is_nowhere_told_as_the_probability_itself() -> None:
     assert "has mean" not in idle
 
 
-def test_a_policy_to_a_target_that_no_logarithm_reaches_is_refused() -> None:
+def test_a_policy_to_a_target_that_no_logarithm_reaches_is_refused():
     instance = fitted(evaluated=True, care=0).replace(maximum_loss=-1.0, quantile_level=0.9)
     with pytest.raises(InvalidInputError, match="every loss is above 0"):
         depl.solve_policy(instance)
@@ -217,7 +215,7 @@ COUNTED = [
 
 
 @pytest.mark.parametrize("evaluated", [True, False])
-def test_no_promise_is_bolder_than_its_runs(evaluated: bool) -> None:
+def test_no_promise_is_bolder_than_its_runs(evaluated):
     """Of plan, verifier and early stopping, whole runs or stages that are lent, marginal or confident."""
     asked: dict[str, int] = {}
     for seed, fields in enumerate(COUNTED):
@@ -252,7 +250,7 @@ def supported(document: TracedLaw, schedule: Schedule) -> bool:
     return True
 
 
-def test_laws_that_count_no_unseen_run_say_so_where_they_promise() -> None:
+def test_laws_that_count_no_unseen_run_say_so_where_they_promise():
     said = 0
     for fields in (
         row for row in READINGS if row["unseen_loss"] is None or row["residuals"] == "independent"
@@ -266,7 +264,7 @@ def test_laws_that_count_no_unseen_run_say_so_where_they_promise() -> None:
     assert said >= 10
 
 
-def test_a_target_that_all_runs_meet_is_answered_where_runs_diverged_and_not_refused() -> None:
+def test_a_target_that_all_runs_meet_is_answered_where_runs_diverged_and_not_refused():
     instance = fitted(evaluated=False, diverged=1).replace(quantile_level=0.9, maximum_loss=1e3)
     found = depl.solve(instance)
     assert found.violation is not None

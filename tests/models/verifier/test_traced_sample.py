@@ -11,7 +11,6 @@ from depl.models.evaluation.in_scenarios import TracedSample
 from depl.models.problem.instance import Instance, Switch
 from depl.models.problem.laws import Forbidden
 from depl.models.problem.plan import Claims, DualClaim, Plan, ScenarioClaim
-from depl.models.problem.traced_law import TracedLaw
 from depl.models.scenarios import draws
 from depl.models.scenarios.draws import allowed_misses, count_misses, draw_scenarios, scenario_losses
 from depl.models.solving.solve import VerificationError, solve
@@ -67,68 +66,23 @@ def width(found: Ends) -> float:
     return float((found[1][seen] - found[0][seen]).max())
 
 
-def middles(instance: Instance, sample: DrawnSample, plan: Schedule) -> list[float]:
-    found = losses_of(instance, sample, plan)
-    assert width(found) < 1e-10
-    return np.round((found[0] + found[1]) / 2, 9).tolist()
-
-
 # ---- numbers put in by hand ----
 
 
 def test_a_stage_takes_the_number_of_its_first_epoch_and_model(steady):
-    """l(4) = 0.7 + d / 4 + f / 2; sixths of the numbers give d, twelfths f: -0.5 thrice, 0 six times, 0.5."""
-    instance = planning(steady, switched(), maximum_loss=1)
+    """l(4) = 0.7 + d / 4 + f / 2; sixths of the numbers give d, twelfths f: -0.5 thrice, 0 six times, 0.5.
+
+    Or exponentials of that.
+    """
     of_models = {
         (1, FULL_NUMBER): [0.1, 0.1, 0.9, 0.4, 0.4],
         (3, CUT_NUMBER): [0.1, 0.9, 0.5 - 1e-9, 0.2, 0.3],
     }
     expected = [0.7 - 0.075 - 0.25, 0.7 - 0.075 + 0.25, 0.7 + 0.075, 0.7 - 0.025 - 0.25, 0.7 - 0.025]
-    assert middles(instance, sample_of(5, models=of_models), UNSEEN) == pytest.approx(expected, abs=1e-9)
-
-
-def test_independent_residuals_take_the_numbers_of_their_epochs(steady):
-    """l(2) = 3 + e_1 / 2 + e_2, all l(0) alike; e_1 by the number of epoch 1, e_2 by that of epoch 2."""
-    instance = planning(steady, changed(paired(6), residuals="independent"), maximum_loss=1)
-    of_models = {(1, FULL_NUMBER): [0.1, 0.9, 0.1, 0.9], (2, FULL_NUMBER): [0.1, 0.1, 0.9, 0.9]}
-    found = middles(instance, sample_of(4, models=of_models), schedule((FULL, 2)))
-    assert found == [1.5, 2.5, 3.5, 4.5]
-
-
-def test_first_losses_take_the_number_of_a_pair_that_no_switch_uses(steady):
-    """Half of the runs begin 2 higher, and rows leave them so: l(1) = 2 + l(0) / 2."""
-    high = tuple(changed(item, losses=(6.0, 5.0, 3.5)) for item in paired(3).runs)
-    low = tuple(changed(item, losses=(4.0, 4.0, 3.0)) for item in paired(3).runs)
-    law = changed(paired(6), runs=(*low, *high), residuals="independent")
-    pairs = {(1, FULL_NUMBER, FULL_NUMBER): [0.2, 0.8]}
-    found = middles(planning(steady, law, maximum_loss=1), sample_of(2, pairs=pairs), schedule((FULL, 1)))
-    assert found == [4, 5]
-
-
-def test_whole_runs_take_the_first_number_and_the_unseen_one_is_the_last_of_twenty(steady):
-    """Of 19 runs nine end at 4.5, ten at 1.5, and one more beyond all."""
-    law = changed(paired(19), unseen_loss=9.0, deviations=(100.0,))
-    numbers = [2.0**-54, 0.499, 0.501, 0.949, 0.951, 1 - 2.0**-53]
-    sample = sample_of(6, models={(1, FULL_NUMBER): numbers})
-    found = middles(planning(steady, law, maximum_loss=1), sample, schedule((FULL, 2)))
-    assert found == [1.5, 1.5, 4.5, 4.5, math.inf, math.inf]
-
-
-@pytest.mark.parametrize("residuals", ["per_run", "independent"])
-def test_deviations_take_the_second_number_of_the_last_model_with_itself(steady, residuals):
-    law = changed(switched(), deviations=(0.0, 10.0), residuals=residuals)
-    pairs = {(2, CUT_NUMBER, CUT_NUMBER): [0.4, 0.6], (2, FULL_NUMBER, FULL_NUMBER): [0.6, 0.4]}
-    sample, instance = sample_of(2, pairs=pairs), planning(steady, law, maximum_loss=1)
-    one, other = middles(instance, sample, UNSEEN)
-    assert other - one == pytest.approx(10)
-    one, other = middles(instance, sample, schedule((FULL, 2)))
-    assert one - other == pytest.approx(10)
-
-
-def test_losses_under_a_law_of_the_logarithm_are_exponentials(steady):
-    of_models = {(1, FULL_NUMBER): [0.1, 0.9, 0.4], (3, CUT_NUMBER): [0.1, 0.9, 0.4]}
-    sample = sample_of(3, models=of_models)
+    sample = sample_of(5, models=of_models)
     plain = losses_of(planning(steady, switched(), maximum_loss=1), sample, UNSEEN)
+    assert width(plain) < 1e-10
+    assert plain[0] == pytest.approx(expected, abs=1e-9)
     logged = losses_of(planning(steady, exponential(switched()), maximum_loss=1), sample, UNSEEN)
     assert logged[0] == pytest.approx(np.exp(plain[0]), rel=1e-10)
     assert (logged[0] < np.exp(plain[0] + 1e-11)).all()
@@ -168,7 +122,7 @@ def redrawn(instance: Instance, size: int, seed: int) -> DrawnSample:
     return found
 
 
-@pytest.mark.parametrize("count", [8, pytest.param(24, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [6, pytest.param(24, marks=pytest.mark.slow)])
 def test_random_laws_of_all_kinds_give_the_losses_of_their_scenarios(count):
     compared = 0
     for seed in range(count):
@@ -177,7 +131,7 @@ def test_random_laws_of_all_kinds_give_the_losses_of_their_scenarios(count):
         sample, drawn = redrawn(instance, 60, seed), draw_scenarios(instance, 60, seed)
         np.testing.assert_array_equal(sample.improvements[0], drawn.improvements)
         np.testing.assert_array_equal(sample.switch_losses[0], drawn.switch_losses)
-        for plan in every_schedule(instance):
+        for plan in every_schedule(instance)[::3]:
             if not the_support_ends(instance, planned(plan)):
                 compared += 1
                 found, expected = (
@@ -186,21 +140,20 @@ def test_random_laws_of_all_kinds_give_the_losses_of_their_scenarios(count):
                 )
                 assert ((found[0] <= expected) & (expected <= found[1])).all()
                 assert width(found) < 1e-10
-    assert compared > 100 * count / 24
+    assert compared > count
 
 
 def the_support_ends(instance: Instance, plan: Plan) -> bool:
     return any(not finding.ok for finding in verify(instance, plan).findings if "support" in finding.equation)
 
 
-@pytest.mark.parametrize("residuals", ["per_run", "independent"])
-@pytest.mark.parametrize("scale", ["loss", "log"])
+@pytest.mark.parametrize(("scale", "residuals"), [("loss", "independent"), ("log", "per_run")])
 def test_recorded_runs_give_the_losses_of_their_scenarios(steady, scale, residuals):
-    """A plan of 60 epochs that 104 runs went through, one that none did, and one of a single stage."""
+    """A plan of 60 epochs that 104 runs went through, and one that none did."""
     more = {"residuals": residuals, "deviations": (-0.01, 0.0, 0.02), "unseen_loss": 2.0}
     instance = recorded_instance(steady, changed(recorded_law(scale), **more))
-    sample, drawn = redrawn(instance, 300, 5), draw_scenarios(instance, 300, 5)
-    for first, second in ((17, 43), (12, 30), (9, 0)):
+    sample, drawn = redrawn(instance, 100, 5), draw_scenarios(instance, 100, 5)
+    for first, second in ((17, 43), (12, 30)):
         plan = schedule((("pruned-50", "edge"), first), (("pruned-75", "far-edge"), second))
         found, expected = losses_of(instance, sample, plan), scenario_losses(instance, drawn, planned(plan))
         assert ((found[0] <= expected) & (expected <= found[1])).all()
@@ -223,14 +176,11 @@ def claiming(instance: Instance, plan: Plan, size: int = 200, seed: int = 7, **c
     return changed(plan, claims=Claims(scenarios=ScenarioClaim(**(fields | changes))))
 
 
-def readings() -> list[TracedLaw]:
-    """Both scales, both ways to keep residuals, with deviations."""
-    laws = [switched(), exponential(switched())]
-    laws += [changed(law, residuals="independent", deviations=(-0.01, 0.03)) for law in laws]
-    return laws
+SWITCHED = (switched(), exponential(switched()))
+APART = [changed(law, residuals="independent", deviations=(-0.01, 0.03)) for law in SWITCHED]
 
 
-@pytest.mark.parametrize("law", readings())
+@pytest.mark.parametrize("law", [SWITCHED[0], *APART])
 def test_a_plan_is_judged_by_the_misses_of_its_scenarios(steady, law):
     """l(4), or its logarithm, is above 0.8 in about a quarter of them."""
     bound = 0.8 if law.scale == "loss" else math.exp(0.8)
@@ -238,8 +188,8 @@ def test_a_plan_is_judged_by_the_misses_of_its_scenarios(steady, law):
     plan = claiming(instance, planned(UNSEEN))
     report = verify(instance, plan)
     assert report.ok
-    assert the(report, "claim: scenarios").kind is Kind.CHECKED
-    assert the(report, "claim: scenarios.digest").kind is Kind.CHECKED
+    for equation in ("claim: scenarios", "claim: scenarios.digest"):
+        assert the(report, equation).kind is Kind.CHECKED
     misses = plan.claims.scenarios.misses
     assert 30 < misses < 70
     strict = instance.replace(quantile_level=0.95)
@@ -360,7 +310,7 @@ def solvable(seed: int) -> Instance:
 
 
 @pytest.mark.parametrize(
-    "seed", [0, 3, 5, 6, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2, 4, 7))]
+    "seed", [0, 3, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2, 4, 5, 6, 7))]
 )
 def test_what_solvers_find_passes(seed):
     instance = solvable(seed)
