@@ -10,19 +10,12 @@ from depl.instances.generator import random_instances
 from depl.models.exact.sampled import SampledProblem
 from depl.models.problem.epoch_costs import price
 from depl.models.problem.instance import (
-    Cluster,
-    ConstantImprovement,
-    Dataset,
     Instance,
-    Model,
-    Target,
-    Transfer,
 )
-from depl.models.problem.laws import Deterministic
 from depl.models.problem.plan import DualClaim
 from depl.models.scenarios.draws import draw_scenarios
 from depl.models.verifier import dual as verifier_dual
-from depl.models.verifier.dual import assignments, dual_bound, dual_finding, moving_cost
+from depl.models.verifier.dual import assignments, dual_bound, dual_finding
 from depl.models.verifier.findings import Kind
 from depl.models.verifier.scenarios import DrawnSample, given_sample
 
@@ -120,24 +113,6 @@ def test_without_noise_the_bound_is_that_of_the_best_number_of_epochs(steady):
     assert found == pytest.approx(24, abs=2e-8)
 
 
-def test_the_transfers_of_the_cheapest_assignment_are_part_of_it():
-    rows = [("near", 1.0), ("far", 5.0)]
-    instance = Instance(
-        name="two places",
-        clusters=tuple(Cluster(name=name, capacity=10, bandwidth=2, unit_cost=3) for name, _ in rows),
-        datasets=(Dataset(name="data", volume=4),),
-        models=(
-            Model(
-                name="net", size=1, demand=2, improvement=ConstantImprovement(noise=Deterministic(value=2))
-            ),
-        ),
-        transfers=tuple(Transfer(dataset="data", cluster=name, cost=cost) for name, cost in rows),
-        target=Target(initial_loss=10, maximum_loss=6, quantile_level=0.9, maximum_epochs=3, maximum_time=5),
-    )
-    assert sorted(moving_cost(instance, given) for given in assignments(instance)) == [1, 5, 6]
-    assert dual_bound(instance, certain(instance), 0, 6.0, 13.5) == pytest.approx(25, abs=2e-8)
-
-
 def test_it_is_the_order_statistic_that_the_allowed_misses_leave(bell):
     """One epoch, no price of time, deadline 2.5: psi = 3 * 4; scenarios gain 1, 2, 3 and 4, of 4 needed."""
     instance = bell.replace(maximum_epochs=1, maximum_time=None, round_deadline=2.5)
@@ -149,37 +124,34 @@ def test_it_is_the_order_statistic_that_the_allowed_misses_leave(bell):
 
 
 def test_if_not_training_is_feasible_the_bound_is_zero(bell):
-    sample = certain(bell)
-    assert dual_bound(bell.replace(maximum_loss=10), sample, 0, 6.0, 13.5) == 0
-    assert dual_bound(bell, sample, 4, 6.0, 13.5) == 0
+    assert dual_bound(bell.replace(maximum_loss=10), certain(bell), 0, 6.0, 13.5) == 0
+    assert dual_bound(bell, certain(bell), 4, 6.0, 13.5) == 0
 
 
 # ---- against the definition, and against optima ----
 
 
 def test_the_recursion_gives_what_all_sequences_written_out_give():
-    rng = np.random.default_rng(8)
-    positive = 0
-    for problem in problems(seed=7, count=14):
+    rng, positive = np.random.default_rng(8), 0
+    for problem in problems(seed=7, count=10):
         lam, mu = prices(problem, rng)
         expected = written_out(problem, lam, mu)
         positive += expected > 0
         found = dual_bound(problem.instance, sample_of(problem), problem.allowed, lam, mu)
         assert found == pytest.approx(expected, rel=1e-10, abs=1e-10)
-    assert positive >= 5
+    assert positive >= 4
 
 
 def test_it_never_exceeds_the_cheapest_plan_whatever_the_prices():
-    rng = np.random.default_rng(9)
-    close = 0.0
-    for problem in problems(seed=10, count=10):
+    rng, close = np.random.default_rng(9), 0.0
+    for problem in problems(seed=10, count=6):
         optimum = cheapest(problem)
         for _ in range(8):
             lam, mu = prices(problem, rng)
             found = dual_bound(problem.instance, sample_of(problem), problem.allowed, lam, mu)
             assert found <= optimum * (1 + 1e-9)
             close = max(close, found / optimum if 0 < optimum < math.inf else 0.0)
-    assert close > 0.5  # the bounds say something
+    assert close > 0.4  # the bounds say something
 
 
 def test_blocks_of_assignments_give_what_all_at_once_give(monkeypatch):
@@ -211,24 +183,22 @@ def proved() -> tuple[SampledProblem, float, DualClaim]:
 
 def verdict(proved, **changes):
     problem, cost, claim = proved
-    altered = DualClaim(
-        **{name: changes.get(name, getattr(claim, name)) for name in ("time_price", "gain_price", "bound")}
-    )
-    sample = changes.get("sample", sample_of(problem))
-    instance = changes.get("instance", problem.instance)
+    fields = {name: changes.pop(name, getattr(claim, name)) for name in ("time_price", "gain_price", "bound")}
+    given = {"instance": problem.instance, "allowed": problem.allowed, "cost": cost, **changes}
     return dual_finding(
-        instance, sample, changes.get("allowed", problem.allowed), altered, changes.get("cost", cost)
+        given["instance"], sample_of(problem), given["allowed"], DualClaim(**fields), given["cost"]
     )
 
 
-def test_a_true_bound_is_proved_again(proved):
+def test_a_true_bound_is_proved_again_and_may_be_off_by_a_billionth(proved):
     finding, bound = verdict(proved)
-    assert finding.kind is Kind.CHECKED
-    assert bound == proved[2].bound
+    assert (finding.kind, bound) == (Kind.CHECKED, proved[2].bound)
+    assert verdict(proved, bound=bound * (1 + 5e-10))[0].ok
+    assert not verdict(proved, bound=bound * (1 + 2e-9))[0].ok
 
 
 @pytest.mark.parametrize("name", ["time_price", "gain_price", "bound"])
-@pytest.mark.parametrize("factor", [1 - 1e-6, 1 + 1e-6, 0.5, 2.0])
+@pytest.mark.parametrize("factor", [1 - 1e-6, 1 + 1e-6, 2.0])
 def test_every_altered_number_of_it_is_refused(proved, name, factor):
     finding, found = verdict(proved, **{name: factor * getattr(proved[2], name)})
     assert (finding.kind, finding.equation) == (Kind.FAILED, "claim: dual bound")
@@ -237,30 +207,22 @@ def test_every_altered_number_of_it_is_refused(proved, name, factor):
         assert finding.amount == pytest.approx((factor - 1) * found, rel=1e-9)
 
 
-def test_a_bound_may_be_off_by_a_billionth(proved):
-    bound = proved[2].bound
-    assert verdict(proved, bound=bound * (1 + 5e-10))[0].ok
-    assert not verdict(proved, bound=bound * (1 + 2e-9))[0].ok
-
-
-def test_with_very_many_assignments_a_claim_is_repeated_and_above_the_cost_refused(proved, monkeypatch):
+def test_a_bound_above_the_cost_of_the_plan_is_refused_and_with_very_many_assignments_repeated(
+    proved, monkeypatch
+):
+    finding, _ = verdict(proved, cost=0.9 * proved[2].bound)
+    assert finding.kind is Kind.FAILED
+    assert "exceeds the plan's own cost" in finding.message
     monkeypatch.setattr(verifier_dual, "MOST_ASSIGNMENTS", 0)
     finding, bound = verdict(proved)
     assert (finding.kind, finding.ok, bound) == (Kind.REPEATED, True, 0.0)
     assert verdict(proved, cost=0.9 * proved[2].bound)[0].kind is Kind.FAILED
 
 
-def test_a_bound_above_the_cost_of_the_plan_is_refused(proved):
-    finding, _ = verdict(proved, cost=0.9 * proved[2].bound)
-    assert finding.kind is Kind.FAILED
-    assert "exceeds the plan's own cost" in finding.message
-
-
 def test_a_price_of_time_needs_a_limit_of_time(proved):
     instance = proved[0].instance.replace(maximum_time=None, round_deadline=1e6)
     finding, bound = verdict(proved, instance=instance)
-    assert finding.kind is Kind.FAILED
-    assert bound == 0
+    assert (finding.kind, bound) == (Kind.FAILED, 0)
     assert "T_max" in finding.message
 
 

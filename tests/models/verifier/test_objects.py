@@ -3,6 +3,7 @@
 import dataclasses
 import re
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -136,7 +137,6 @@ EQUATION = re.compile(r"verifier: (\(\d\)|T\(k\)|claim)")
 
 ALTERATIONS = {
     "work c too small": altered_load(work=lambda value: 0.99 * value),
-    "work c too large": altered_load(work=lambda value: 1.01 * value),
     "nodes not paid": altered_load(price=lambda value: value / 2),
     "capacity r too large": altered_load(capacity=lambda value: 4 * value, work=lambda value: 8 * value),
     "communication s/b forgotten": altered_load(communication=lambda value: 0.0),
@@ -149,16 +149,6 @@ ALTERATIONS = {
     "switch loss with the wrong sign": altered_step(switch_that_helps),
     "probability too small": [
         (end_law, "certified_violation", lambda *a: generous(certify.certified_violation(*a))),
-    ],
-    "contour shifted": [
-        (certify, "violation", lambda c, labels, g, size: contour.violation(c, labels, g - 1e-3, size)),
-    ],
-    "transform of the inverse gamma off": [
-        (
-            scaled_transforms,
-            "centred_log_transform",
-            lambda law, z: tuple(part * 1.001 for part in transforms.centred_log_transform(law, z)),
-        ),
     ],
     "quantile too small": [
         (
@@ -184,8 +174,8 @@ def test_an_altered_formula_is_objected_to(name, monkeypatch):
 def test_ignoring_the_data_law_is_objected_to(monkeypatch):
     instance = everything().replace(maximum_loss=2.6)
     assert [len(row.datasets) for row in solve(instance, "enumerate").plan.data] == [1]
-    for module, attribute, replacement in altered_step(all_the_data):
-        monkeypatch.setattr(module, attribute, replacement)
+    for place, attribute, replacement in altered_step(all_the_data):
+        monkeypatch.setattr(place, attribute, replacement)
     with pytest.raises(VerificationError, match=r"\(3\)"):
         solve(instance, "enumerate")
 
@@ -198,25 +188,11 @@ def no_labels_are_kept():
     contour.labels_of.cache_clear()
 
 
-@pytest.mark.parametrize(
-    "noise",
-    [
-        Lognormal(mean=1.0, variance=0.05),
-        InverseGamma(mean=1.0, variance=0.3),
-        Normal(mean=1.0, variance=0.05),
-    ],
-)
+@pytest.mark.parametrize("noise", [Lognormal(mean=1.0, variance=0.05), InverseGamma(mean=1.0, variance=0.3)])
 def test_an_error_in_any_transform_is_objected_to(noise, monkeypatch):
     instance = load_instance("paper-alexnet", 13)
-    models = tuple(
-        model.__class__(
-            name=model.name,
-            size=model.size,
-            demand=model.demand,
-            improvement=ConstantImprovement(noise=noise),
-        )
-        for model in instance.models
-    )
+    improvement = ConstantImprovement(noise=noise)
+    models = tuple(msgspec.structs.replace(row, improvement=improvement) for row in instance.models)
     instance = instance.replace(models=models)
     assert solve(instance, "enumerate").plan is not None
 

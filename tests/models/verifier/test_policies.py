@@ -18,7 +18,6 @@ from depl.models.problem.policy import Policy
 from depl.models.verifier.findings import Kind
 from depl.models.verifier.laws import Increment, decimal
 from depl.models.verifier.policies import PolicyReport, verify_policy
-from depl.models.verifier.policy_ends import _convolved
 from depl.models.verifier.policy_noise import EDGE, Noise
 from tests.cases.policy_cases import tiny
 from tests.oracles.policy_processes import tree_of
@@ -126,18 +125,15 @@ def test_every_number_that_is_altered_is_objected_to_or_what_is_claimed_still_ho
     [
         ("instance", lambda d: d.update(instance="0" * 64)),
         ("target", lambda d: d.update(maximum_loss=0.36)),
-        ("target", lambda d: d.update(quantile_level=0.46)),
         ("target", lambda d: d.update(maximum_epochs=4)),
         ("state", lambda d: d.update(state="observed")),
         ("state", lambda d: d["certificate"].update(method="counted")),
-        ("grid", lambda d: d["grid"].update(scale="log")),
         ("grid", lambda d: d["grid"].update(limit=0.351)),
         ("grid, target", lambda d: d["grid"].update(target=d["grid"]["target"] + 1)),
         ("data", lambda d: d.update(data=[{"cluster": "elsewhere", "datasets": ["data"]}])),
         ("data", lambda d: d.update(data=[{"cluster": "site", "datasets": ["data", "data"]}])),
         ("switch_epochs", lambda d: d.update(switch_epochs=[])),
         ("failure_cost", lambda d: d.update(failure_cost=1.0)),
-        ("failure_cost", lambda d: d.update(multiplier=0.5 * d["failure_cost"])),
         ("failure_cost", lambda d: d["certificate"].update(ratio=None)),
         ("claim: cost", lambda d: d["certificate"].update(cost=d["certificate"]["cost"] * (1 - 1e-9))),
         ("claim: reached", lambda d: d["certificate"].update(reached=d["certificate"]["reached"] + 1e-9)),
@@ -234,14 +230,6 @@ def test_atoms_on_the_edge_of_a_cell_belong_to_it_and_those_beside_the_cells_are
     assert found.first == 1
     assert found.masses.tolist() == pytest.approx([1 / 8, 2 / 8, 3 / 8])
     assert (found.below, found.above) == (0.125, 0.125)
-
-
-def test_long_and_sparse_probabilities_are_convolved_alike():
-    rng = np.random.default_rng(0)
-    one, sparse, dense = rng.random(300), np.zeros(200), rng.random(200)
-    sparse[[3, 77, 199]] = 0.5
-    for other in (sparse, dense):
-        assert _convolved(one, other) == pytest.approx(np.convolve(one, other), rel=1e-12)
 
 
 def test_laws_with_densities_are_claimed_on_the_safe_side_and_hardly_beside_what_is_found():

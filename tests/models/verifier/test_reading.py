@@ -109,8 +109,7 @@ def test_the_improvement_falls_with_the_root_of_the_epoch(instance):
     plan = plan_of(*[("full", "near")] * 4)
     expected = [-3 / 2, -3 / math.sqrt(5), -3 / math.sqrt(6), -3 / math.sqrt(7)]
     assert coefficients(instance, plan) == pytest.approx(expected, rel=1e-15)
-    first = loss_facts(instance, plan).increments[0]
-    assert first.coefficient == Fraction(-3, 2)
+    assert loss_facts(instance, plan).increments[0].coefficient == Fraction(-3, 2)
 
 
 def test_equal_increments_are_counted_and_constants_go_to_the_certain_part(instance):
@@ -144,15 +143,12 @@ def test_switches_count_only_between_different_models(instance):
     assert listed.certain == Fraction("10.4")
 
 
-def test_an_initial_model_makes_the_first_epoch_a_switch(instance):
+def test_an_initial_model_makes_the_first_epoch_a_switch_and_forbidden_ones_are_listed(instance):
     plan = plan_of(("small", "near"))
     for initial, certain in ((None, "10.1"), ("small", "10.1"), ("full", "10.4")):
         assert loss_facts(instance.replace(initial_model=initial), plan).certain == Fraction(certain)
-
-
-def test_forbidden_switches_are_listed_with_their_epochs(instance):
-    changed = instance.replace(other_switches=Forbidden())
-    facts = loss_facts(changed, plan_of(("full", "near"), ("small", "near"), ("full", "near")))
+    plan = plan_of(("full", "near"), ("small", "near"), ("full", "near"))
+    facts = loss_facts(instance.replace(other_switches=Forbidden()), plan)
     assert facts.forbidden == ((3, "small", "full"),)
 
 
@@ -173,7 +169,7 @@ def test_less_data_scales_the_improvement_by_the_data_law(instance, law, share):
     assert with_poor == pytest.approx(-3 / math.sqrt(5) * share, rel=1e-14)
 
 
-@pytest.mark.parametrize("unit", [1e-3, 1e-9, 1e-15])
+@pytest.mark.parametrize("unit", [1e-3, 1e-15])
 def test_shares_of_data_in_a_great_unit_keep_their_digits(instance, unit):
     """ln(1 + v) = v - v^2 / 2 + v^3 / 3 - ... of volumes that are as small as their unit is great."""
     good, poor = (

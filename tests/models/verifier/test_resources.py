@@ -56,7 +56,7 @@ def test_with_all_resources_an_epoch_takes_its_work_by_them_and_its_messages():
     assert shortest_times(epochs).tolist() == [2.5, 0.25, 0.25]
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(
     st.lists(
         st.tuples(st.floats(0.1, 10), st.floats(0.1, 10), st.floats(0.5, 5), st.floats(0, 1)),

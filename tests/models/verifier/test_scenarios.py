@@ -23,7 +23,7 @@ from depl.models.solving.solve import VerificationError, solve
 from depl.models.verifier import plans as verifier_requirements
 from depl.models.verifier import scenarios as verifier_sample
 from depl.models.verifier.plans import MOST_PLANS, listed, plan_count
-from depl.models.verifier.scenarios import claimed_sample, drawn_sample, given_sample
+from depl.models.verifier.scenarios import claimed_sample, drawn_sample, final_losses, given_sample
 from depl.models.verifier.verify import Finding, Kind, Report, verify
 from tests.cases.verifier_scenarios_cases import claim_of, claiming, own
 from tests.models.verifier.test_dual import cheapest, problems, sample_of
@@ -86,13 +86,6 @@ def test_the_switch_from_the_initial_model_is_counted(tiny):
     assert the(report, "(3)").message.startswith("3 of 6 scenarios end above l_max")
 
 
-def test_at_the_jump_of_an_empirical_law_its_quantile_is_the_value_before():
-    found = verifier_sample.quantiles(
-        Empirical(values=(1.0, 2.0)), np.array([0.25, 0.5, np.nextafter(0.5, 1)])
-    )
-    assert found.tolist() == [[1.0, 1.0, 2.0]] * 2
-
-
 def test_the_law_is_a_note_that_never_fails_a_plan(bell, steady_plan):
     """l(K) is normal with mean l_max, so that it misses with probability 1/2 under the law."""
     instance, scenarios = bell.replace(quantile_level=0.9), own(bell, [[3, 3, 0]] * 4)
@@ -112,13 +105,11 @@ def test_the_range_of_a_final_loss_holds_its_exact_sum_in_any_order(bell, steady
     """Also where gains are far greater than the loss they are taken from, and all but cancel."""
     instance, gain = bell.replace(initial_loss=start), 1e5 / 3
     gains = [[gain, -gain, 0.0], [gain, gain, 0.0], [0.1, 0.2, 0.0]]
-    sample = given_sample(arrays(own(instance, gains)), None)
-    found = verifier_sample.final_losses(instance, sample, steady_plan)
-    for row, low, high in zip(gains, *found, strict=True):
-        first, second = row[0], row[1]
-        sums = {start - (first + second), start - first - second, start - second - first}
+    found = final_losses(instance, given_sample(arrays(own(instance, gains)), None), steady_plan)
+    for (first, second, _), low, high in zip(gains, *found, strict=True):
         exact = Fraction(start) - Fraction(first) - Fraction(second)
-        assert low <= min(*sums, exact) <= max(*sums, exact) <= high
+        sums = {start - (first + second), start - first - second, start - second - first, exact}
+        assert low <= min(sums) <= max(sums) <= high
         assert high - low <= 1e-13 * (start + abs(first) + abs(second))
 
 
@@ -158,14 +149,14 @@ def test_without_a_defined_loss_or_enough_scenarios_a_plan_fails_without_a_count
     assert the(verify(tiny, turned), "(3)").message == "the loss is not defined after a forbidden switch"
 
 
-@pytest.mark.parametrize("count", [8, pytest.param(40, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [6, pytest.param(40, marks=pytest.mark.slow)])
 def test_random_plans_are_counted_as_the_solvers_count_them(count):
     """Half of the counts are drawn again, half on arrays that are given; with and without rounding."""
     rng = np.random.default_rng(5)
     met = 0
     for index, instance in enumerate(random_instances(rng, count, maximum_epochs=(3, 8))):
         plan = random_plan(rng, instance)
-        scenarios = draw_scenarios(instance, 60, seed=index, decimals=[None, 2, 8, 0][index % 4])
+        scenarios = draw_scenarios(instance, 40, seed=index, decimals=[None, 2, 8, 0][index % 4])
         claimed = claiming(instance, scenarios, plan)
         for draws in (None, arrays(scenarios)):
             report = verify(instance, claimed, draws)
@@ -180,35 +171,30 @@ def test_random_plans_are_counted_as_the_solvers_count_them(count):
 # ---- drawing again ----
 
 
-LAWS = [
-    InverseGamma(mean=1.0, variance=0.3),
-    Lognormal(mean=1.0, variance=0.3),
-    Normal(mean=1.0, variance=0.3),
-    Empirical(values=(0.3, 0.1, 0.7), weights=(1.5, 2.0, 0.3)),
-]
-SWITCHES = [
-    StudentT(degrees_of_freedom=2.5, location=0.2, scale=0.1),
-    StudentT(degrees_of_freedom=3, location=0.2, scale=0.1, lower=-0.1, upper=0.6),
-    StudentT(degrees_of_freedom=3, location=0.0, scale=0.01, lower=1.0, upper=2.0),
-    Empirical(values=(0.1, -0.1)),
-    Normal(mean=0.1, variance=0.01),
+STREAMS = [
+    (InverseGamma(mean=1.0, variance=0.3), StudentT(degrees_of_freedom=2.5, location=0.2, scale=0.1)),
+    (
+        Lognormal(mean=1.0, variance=0.3),
+        StudentT(degrees_of_freedom=3, location=0.2, scale=0.1, lower=-0.1, upper=0.6),
+    ),
+    (
+        Normal(mean=1.0, variance=0.3),
+        StudentT(degrees_of_freedom=3, location=0.0, scale=0.01, lower=1.0, upper=2.0),
+    ),
+    (Empirical(values=(0.3, 0.1, 0.7), weights=(1.5, 2.0, 0.3)), Empirical(values=(0.1, -0.1))),
 ]
 
 
-@pytest.mark.parametrize("noise", LAWS, ids=lambda law: type(law).__name__)
-@pytest.mark.parametrize("switch", SWITCHES, ids=lambda law: type(law).__name__)
+@pytest.mark.parametrize(("noise", "switch"), STREAMS)
 def test_the_stream_is_drawn_again_for_every_law(bell, noise, switch):
     models = tuple(
         Model(name=name, size=1, demand=2, improvement=ConstantImprovement(noise=noise)) for name in "ab"
     )
     instance = bell.replace(models=models, other_switches=switch)
-    scenarios = draw_scenarios(instance, 500, seed=3)
+    scenarios = draw_scenarios(instance, 300, seed=3)
     claim = claim_of(instance, scenarios, Plan())
     again = drawn_sample(instance, claim)
-    for found, expected in (
-        (again.improvements, arrays(scenarios)[0]),
-        (again.switch_losses, arrays(scenarios)[1]),
-    ):
+    for found, expected in zip((again.improvements, again.switch_losses), arrays(scenarios), strict=True):
         assert np.all(found[0] <= expected)
         assert np.all(expected <= found[1])
         assert np.max(found[1] - found[0]) <= 1e-9 * np.max(np.abs(expected))
@@ -270,11 +256,7 @@ def test_scenarios_that_cannot_be_drawn_again_are_asked_for(bell, steady_plan, m
     report = verify(instance, plan, arrays(scenarios))
     assert report.ok
     assert the(report, "claim: scenarios.seed").kind is Kind.REPEATED
-
-
-def test_draws_for_a_plan_that_claims_none_are_said_to_be_unused(tiny, tiny_optimum):
-    report = verify(tiny, tiny_optimum, arrays(draw_scenarios(tiny, 3)))
-    assert report.ok
+    report = verify(bell, msgspec.structs.replace(steady_plan, claims=None), arrays(draw_scenarios(bell, 3)))
     assert "not used" in the(report, "claim: scenarios").message
 
 
@@ -284,18 +266,12 @@ def test_draws_for_a_plan_that_claims_none_are_said_to_be_unused(tiny, tiny_opti
 @pytest.fixture(scope="module")
 def solved():
     """A plan with all claims, dual bound and lower bound among them; both bounds say something."""
-    rng = np.random.default_rng(21)
-    for instance in random_instances(
-        rng, 40, maximum_epochs=(3, 4), clusters=(1, 2), datasets=(1, 2), models=(2, 2)
-    ):
-        result = solve(instance, "scenario-search", scenarios=60, seed=2)
-        plan = result.plan
-        if plan is None or plan.claims.dual is None or instance.target.maximum_time is None:
-            continue
-        dual, scenarios = plan.claims.dual, plan.claims.scenarios
-        if dual.bound > 0 and dual.time_price > 0 and dual.gain_price > 0 and scenarios.misses > 0:
-            return instance, plan, result
-    raise AssertionError("no such instance was drawn")
+    counts = {"maximum_epochs": (3, 4), "clusters": (1, 2), "datasets": (1, 2), "models": (2, 2)}
+    instance = list(random_instances(np.random.default_rng(21), 3, **counts))[2]
+    result = solve(instance, "scenario-search", scenarios=60, seed=2)
+    claims = result.plan.claims
+    assert min(claims.dual.bound, claims.dual.time_price, claims.dual.gain_price, claims.scenarios.misses) > 0
+    return instance, result.plan, result
 
 
 def test_what_a_solver_claims_is_proved_again(solved):
@@ -316,15 +292,12 @@ def test_what_a_solver_claims_is_proved_again(solved):
         ("violation", "upper", lambda value: 0.0),
         ("quantile", "lower", lambda value: value + 10.0),
         ("dual", "time_price", lambda value: value * (1 + 1e-6)),
-        ("dual", "time_price", lambda value: value * 0.9),
         ("dual", "gain_price", lambda value: value * (1 + 1e-6)),
         ("dual", "bound", lambda value: value * (1 + 1e-8)),
         ("dual", "bound", lambda value: value * (1 - 1e-8)),
         ("scenarios", "misses", lambda value: value - 1),
-        ("scenarios", "misses", lambda value: value + 1),
         ("scenarios", "allowed", lambda value: value + 1),
         ("scenarios", "size", lambda value: value + 1),
-        ("scenarios", "size", lambda value: value - 1),
         ("scenarios", "seed", lambda value: value + 1),
         ("scenarios", "decimals", lambda value: 1),
     ],
@@ -390,17 +363,13 @@ def test_a_lower_bound_above_the_listed_optimum_is_refused_under_the_law(tiny, t
     assert refused.amount == pytest.approx(0.1, rel=1e-6)
 
 
-def test_only_changes_of_the_model_are_charged_when_plans_are_listed(steady):
-    """Any switch would cost 100, but one model stays: two epochs reach 6 and cost 24 at least."""
-    instance = steady.replace(other_switches=Deterministic(value=100))
-    found = [listed(instance, None, bound, MOST_PLANS) for bound in (24.0, 24.1)]
-    assert found[0][1] is None
-    assert found[1][1] == pytest.approx(24, rel=1e-9)
-
-
 def test_a_lower_bound_is_left_open_where_judging_the_plans_listed_takes_too_long(
     steady, steady_plan, monkeypatch
 ):
+    """Only changes of the model are charged: any switch would cost 100, but one model stays."""
+    instance = steady.replace(other_switches=Deterministic(value=100))
+    found = [listed(instance, None, bound, MOST_PLANS)[1] for bound in (24.0, 24.1)]
+    assert found == [None, pytest.approx(24, rel=1e-9)]
     epochs = tuple(msgspec.structs.replace(epoch, resources=5.0) for epoch in steady_plan.epochs)
     expensive = msgspec.structs.replace(steady_plan, epochs=epochs, claims=Claims())
     assert bound_finding(steady, expensive, 25.0).kind is Kind.FAILED
@@ -410,7 +379,7 @@ def test_a_lower_bound_is_left_open_where_judging_the_plans_listed_takes_too_lon
     assert "nothing here proves it" in finding.message
 
 
-@pytest.mark.parametrize("count", [3, pytest.param(16, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [2, pytest.param(16, marks=pytest.mark.slow)])
 def test_listing_finds_the_cheapest_plan_of_random_instances(count):
     """No plan is cheaper than the optimum of the solvers' tables; one is cheaper than a little more."""
     feasible = 0
@@ -426,10 +395,10 @@ def test_listing_finds_the_cheapest_plan_of_random_instances(count):
         assert found(optimum)[1] is None
         assert found(optimum * (1 + 1e-8) + 1e-8)[1] == pytest.approx(optimum, rel=1e-10, abs=1e-12)
         feasible += 1
-    assert feasible >= 0.6 * count
+    assert feasible >= 0.5 * count
 
 
-@pytest.mark.parametrize("count", [3, pytest.param(12, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [2, pytest.param(12, marks=pytest.mark.slow)])
 def test_listing_under_the_law_agrees_with_the_enumeration(count):
     decided = 0
     for problem in problems(seed=32, count=count):
@@ -446,17 +415,13 @@ def test_listing_under_the_law_agrees_with_the_enumeration(count):
     assert decided >= count / 2
 
 
-def test_the_number_of_plans_is_a_sum_of_powers(tiny):
+def test_the_number_of_plans_is_a_sum_of_powers_and_not_training_is_one_of_them(tiny, bell):
     """Two clusters with 3 sets of data each: 6 assignments to one cluster, 9 to both; 2 models, 3 epochs."""
     assert plan_count(tiny, MOST_PLANS) == 6 * (2 + 4 + 8) + 9 * (4 + 16 + 64)
     assert plan_count(tiny, 839) is None
-
-
-def test_not_training_is_one_of_the_plans(bell):
-    instance = bell.replace(maximum_loss=10)
     sample = given_sample((np.zeros((2, 3, 1)), np.zeros((2, 3, 1, 1))), None)
-    assert listed(instance, sample, 1.0, MOST_PLANS)[1] == 0
-    assert listed(instance, None, 1.0, MOST_PLANS)[1] == 0
+    for given in (sample, None):
+        assert listed(bell.replace(maximum_loss=10), given, 1.0, MOST_PLANS)[1] == 0
 
 
 # ---- in a solve ----
