@@ -96,11 +96,8 @@ def test_a_normal_loss_has_the_probability_and_quantile_of_its_closed_form(bell)
     assert not evaluate(bell.replace(maximum_loss=8.5, quantile_level=0.97), steady_epochs(4, 4)).feasible
 
 
-def test_the_quantile_is_left_out_where_it_is_not_wanted(bell):
+def test_the_quantile_is_left_out_where_it_is_not_wanted_and_nodes_share_the_work_and_are_paid(bell, steady):
     assert evaluate(bell, steady_epochs(4, 4), quantile=False).quantile is None
-
-
-def test_every_node_has_its_share_of_the_work_and_is_paid(steady):
     four = [Cluster(name="site", capacity=10, bandwidth=2, unit_cost=3, nodes=4)]
     found = evaluate(steady.replace(clusters=four), steady_epochs(1, 1))
     assert found.epoch_times == (8 / 4 / 1 + 1 / 2,) * 2
@@ -123,21 +120,19 @@ def test_clusters_learn_and_compute_on_their_own_data_and_each_transfer_is_paid_
     assert found.violation.exact == Fraction(5, 8)
 
 
-def test_no_training_costs_nothing_and_reaches_nothing(steady):
-    found = evaluate(steady, Plan())
-    assert (found.cost, found.training_time, found.epochs, found.epoch_times) == (0, 0, 0, ())
-    assert found.expected_loss == 10
-    assert found.violation.exact == 1
-
-
 @pytest.mark.parametrize(
     ("maximum_loss", "feasible"),
     [(11, True), (10, True), (10 - 0.9e-9, True), (10 - 1.1e-9, False), (9, False)],
 )
-def test_not_training_is_feasible_if_the_initial_loss_is_good_enough(steady, maximum_loss, feasible):
-    for omega in (0.01, 0.5, 0.99999):
+def test_not_training_costs_nothing_and_is_feasible_if_the_initial_loss_is_good_enough(
+    steady, maximum_loss, feasible
+):
+    for omega in (0.01, 0.99999):
         instance = steady.replace(maximum_loss=maximum_loss, quantile_level=omega, maximum_epochs=0)
-        assert evaluate(instance, Plan()).feasible is feasible
+        found = evaluate(instance, Plan())
+        assert (found.cost, found.training_time, found.epochs, found.epoch_times) == (0, 0, 0, ())
+        assert (found.expected_loss, found.violation.exact) == (10, 0 if feasible else 1)
+        assert found.feasible is feasible
 
 
 # --- every constraint, violated alone ------------------------------------------------------------------
@@ -186,65 +181,57 @@ def test_resources_without_work_are_refused_and_none_are_needed(steady):
     ]
 
 
-def test_a_forbidden_switch_leaves_no_loss_to_evaluate(tiny):
-    plan = training(
-        ("full", "cloud", 3.0), ("pruned", "cloud", 3.0), ("full", "cloud", 3.0), data={"cloud": ("archive",)}
-    )
-    with pytest.raises(InvalidInputError, match="switch from 'pruned' to 'full' is forbidden") as caught:
-        evaluate(tiny, plan)
-    assert caught.value.path == "$.epochs[2].model"
+def test_where_there_is_no_loss_or_work_to_evaluate_the_place_is_named(tiny, tiny_optimum, steady):
+    """After a forbidden switch, after tables end (but not where K_max does), and in another instance."""
+    models = ("full", "pruned", "full")
+    plan = training(*((model, "cloud", 3.0) for model in models), data={"cloud": ("archive",)})
     first = training(("full", "cloud", 3.0), data={"cloud": ("archive",)})
-    with pytest.raises(InvalidInputError, match="switch from 'pruned' to 'full' is forbidden") as caught:
-        evaluate(tiny.replace(initial_model="pruned"), first)
-    assert caught.value.path == "$.epochs[0].model"
-
-
-def test_tables_that_end_leave_nothing_to_evaluate(steady):
-    rows = [ConstantImprovement(noise=Deterministic(value=2))] * 3
-    shapes = {
-        "improvement": Model(name="net", size=1, demand=2, improvement=TabledImprovement(epochs=rows)),
-        "compute": msgspec.structs.replace(steady.models[0], compute=(ComputeTable(epochs=(8, 8, 8)),)),
-    }
-    for model in shapes.values():
-        instance = steady.replace(models=[model], maximum_epochs=2)
-        assert [row.name for row in violated(evaluate(instance, steady_epochs(9, 9, 9)))] == ["epochs"]
-        with pytest.raises(InvalidInputError, match="the tables of model 'net' end before epoch 4") as caught:
-            evaluate(instance, steady_epochs(9, 9, 9, 9))
-        assert caught.value.path == "$.epochs[3]"
-
-
-def test_a_plan_of_another_instance_is_not_evaluated(steady, tiny_optimum):
-    with pytest.raises(InvalidInputError, match="no cluster 'cloud'"):
-        evaluate(steady, tiny_optimum)
+    forbidden = "switch from 'pruned' to 'full' is forbidden"
+    rows = [
+        (tiny, plan, forbidden, "$.epochs[2].model"),
+        (tiny.replace(initial_model="pruned"), first, forbidden, "$.epochs[0].model"),
+        (steady, tiny_optimum, "no cluster 'cloud'", None),
+    ]
+    improvements = [ConstantImprovement(noise=Deterministic(value=2))] * 3
+    for model in (
+        Model(name="net", size=1, demand=2, improvement=TabledImprovement(epochs=improvements)),
+        msgspec.structs.replace(steady.models[0], compute=(ComputeTable(epochs=(8, 8, 8)),)),
+    ):
+        tabled = steady.replace(models=[model], maximum_epochs=2)
+        assert [row.name for row in violated(evaluate(tabled, steady_epochs(9, 9, 9)))] == ["epochs"]
+        words = "the tables of model 'net' end before epoch 4"
+        rows.append((tabled, steady_epochs(9, 9, 9, 9), words, "$.epochs[3]"))
+    for instance, plan, words, path in rows:
+        with pytest.raises(InvalidInputError, match=words) as caught:
+            evaluate(instance, plan)
+        assert path in (None, caught.value.path)
 
 
 # --- tolerances ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("excess", "feasible"), [(0.9e-9, True), (1.1e-9, False)])
-def test_limits_of_time_may_be_exceeded_by_a_billionth(steady, excess, feasible):
-    for limits in (
-        {"maximum_time": 5 / (1 + excess)},
-        {"maximum_time": 9, "round_deadline": 2.5 / (1 + excess)},
-    ):
-        assert evaluate(steady.replace(**limits), steady_epochs(4, 4)).feasible is feasible
+@pytest.mark.parametrize(
+    ("changes", "resources", "feasible"),
+    [
+        ({"maximum_time": 5 / (1 + 0.9e-9)}, 4, True),
+        ({"maximum_time": 5 / (1 + 1.1e-9)}, 4, False),
+        ({"maximum_time": 9, "round_deadline": 2.5 / (1 + 0.9e-9)}, 4, True),
+        ({"maximum_time": 9, "round_deadline": 2.5 / (1 + 1.1e-9)}, 4, False),
+        ({}, 10 * (1 + 0.9e-12), True),
+        ({}, 10 * (1 + 1.1e-12), False),
+        ({"maximum_loss": 6 - 0.9e-9}, 4, True),
+        ({"maximum_loss": 6 - 1.1e-9}, 4, False),
+    ],
+)
+def test_limits_may_be_exceeded_by_their_tolerances_alone(steady, changes, resources, feasible):
+    """A billionth of a time, a rounding of a capacity, a billionth below an atom, certain or random."""
+    assert evaluate(steady.replace(**changes), steady_epochs(resources, 4)).feasible is feasible
+    improvement = ConstantImprovement(noise=Empirical(values=(2, 4)))
+    random = steady.replace(models=[Model(name="net", size=1, demand=2, improvement=improvement)], **changes)
+    assert evaluate(random, steady_epochs(resources, 4)).feasible is feasible
 
 
-@pytest.mark.parametrize(("excess", "feasible"), [(0, True), (0.9e-12, True), (1.1e-12, False)])
-def test_capacities_may_be_exceeded_by_a_rounding(steady, excess, feasible):
-    assert evaluate(steady, steady_epochs(10 * (1 + excess), 4)).feasible is feasible
-
-
-@pytest.mark.parametrize(("below", "feasible"), [(0.9e-9, True), (1.1e-9, False)])
-def test_an_atom_within_a_billionth_of_the_target_meets_it(steady, below, feasible):
-    assert evaluate(steady.replace(maximum_loss=6 - below), steady_epochs(4, 4)).feasible is feasible
-    law = Empirical(values=(2, 4))
-    model = Model(name="net", size=1, demand=2, improvement=ConstantImprovement(noise=law))
-    random = steady.replace(models=[model], maximum_loss=6 - below)
-    assert evaluate(random, steady_epochs(4, 4)).feasible is feasible
-
-
-@pytest.mark.parametrize("omega", ["0.9", "0.95", "0.99", "0.999", "0.9999", "0.1", "0.7"])
+@pytest.mark.parametrize("omega", ["0.9", "0.999", "0.1", "0.7"])
 def test_a_violation_of_exactly_one_minus_omega_is_feasible(steady, omega):
     """In binary 1 - 0.9 is below 0.1: only the decimals that were written make this come out."""
     level = Fraction(omega)
@@ -262,23 +249,22 @@ def test_a_violation_of_exactly_one_minus_omega_is_feasible(steady, omega):
 
 def test_the_letter_of_the_objective_pays_transfers_in_every_epoch(tiny, tiny_optimum):
     """E2."""
-    intent, letter = (
-        evaluate(tiny, tiny_optimum),
-        evaluate(tiny, tiny_optimum, Reading(transfer_every_epoch=True)),
-    )
+    intent = evaluate(tiny, tiny_optimum)
+    letter = evaluate(tiny, tiny_optimum, Reading(transfer_every_epoch=True))
     assert (intent.transfer_cost, letter.transfer_cost) == (1, 3)
     assert (intent.cost, letter.cost) == (28, 30)
-    assert letter.resource_cost == intent.resource_cost
     assert letter.constraints == intent.constraints
 
 
 def test_the_letter_of_the_data_constraint_wants_every_cluster_with_data_in_every_epoch(tiny, tiny_optimum):
     """E1: with two clusters no plan can satisfy it, because one trains at a time."""
     letter = evaluate(tiny, tiny_optimum, Reading(data_requires_every_epoch=True))
-    assert violated(letter) == [
-        Constraint("epochs in which 'cloud' has data but does not train", "(6) as printed, E1", 1, 0, False),
-        Constraint("epochs in which 'edge' has data but does not train", "(6) as printed, E1", 2, 0, False),
+    named = [
+        (f"epochs in which '{name}' has data but does not train", epochs)
+        for name, epochs in (("cloud", 1), ("edge", 2))
     ]
+    wanted = [Constraint(name, "(6) as printed, E1", epochs, 0, False) for name, epochs in named]
+    assert violated(letter) == wanted
     assert letter.cost == evaluate(tiny, tiny_optimum).cost
 
 
@@ -316,10 +302,9 @@ def test_steps_are_asked_for_with_their_epoch_their_age_and_their_predecessor(st
 
 def test_an_initial_model_makes_the_first_epoch_a_switch(tiny):
     plan = training(("pruned", "cloud", 3.0), data={"cloud": ("archive", "sensors")})
-    assert final_loss(tiny, plan) == FinalLoss(12.5, ())
-    after_full = final_loss(tiny.replace(initial_model="full"), plan)
-    assert after_full == FinalLoss(12.5, ((Term(1.0, Empirical(values=(0.25, 0.5))), 1),))
-    assert final_loss(tiny.replace(initial_model="pruned"), plan) == FinalLoss(12.5, ())
+    switch = ((Term(1.0, Empirical(values=(0.25, 0.5))), 1),)
+    for initial, terms in ((None, ()), ("full", switch), ("pruned", ())):
+        assert final_loss(tiny.replace(initial_model=initial), plan) == FinalLoss(12.5, terms)
 
 
 def test_a_mere_change_of_cluster_is_no_switch(steady):

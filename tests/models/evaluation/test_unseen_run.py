@@ -61,28 +61,26 @@ def fitted(evaluated: bool, **options: object) -> Instance:
     return fit_instance(twenty_runs(evaluated), Setup.from_json(json.dumps(SETUP)), **options)
 
 
-@pytest.mark.parametrize("evaluated", [False, True])
 @pytest.mark.parametrize(
-    ("options", "most"),
+    ("evaluated", "options", "most"),
     [
-        ({}, Fraction(20, 21)),
-        ({"diverged": 2}, Fraction(20, 23)),
-        ({"confidence": 0.95}, 0.05 ** (1 / 20)),
-        ({"confidence": 0.95, "diverged": 2}, 0.05 ** (1 / 22)),
+        (False, {}, Fraction(20, 21)),
+        (True, {"diverged": 2}, Fraction(20, 23)),
+        (True, {"confidence": 0.95}, 0.05 ** (1 / 20)),
+        (False, {"confidence": 0.95, "diverged": 2}, 0.05 ** (1 / 22)),
     ],
 )
 def test_twenty_runs_carry_no_promise_of_0_999_however_loose_the_target(evaluated, options, most):
     instance = fitted(evaluated, **options)
-    plans = [Plan()] * evaluated + [SIX_EPOCHS]
-    for target in (2.341, 2.5, 1e6):
+    for target in (2.341, 1e6):
         wide = instance.replace(maximum_loss=target)
         found = solve(wide, "enumerate")
         assert found.termination.value == "infeasible"
         assert "it takes" in str(found.reason)
-        for plan in plans:
+        for plan in [Plan()] * evaluated + [SIX_EPOCHS]:
             evaluation = evaluate(wide, plan)
-            assert 1 - evaluation.violation.lower <= float(most) * (1 + 1e-12)
-            assert 1 - float(verify(wide, plan).violation.lower) <= float(most) * (1 + 1e-12)
+            for violation in (evaluation.violation, verify(wide, plan).violation):
+                assert 1 - float(violation.lower) <= float(most) * (1 + 1e-12)
             assert evaluation.quantile is not None
             assert (evaluation.quantile.lower, evaluation.expected_loss) == (math.inf, math.inf)
             assert "beyond all runs seen" in str(evaluation)
@@ -90,58 +88,47 @@ def test_twenty_runs_carry_no_promise_of_0_999_however_loose_the_target(evaluate
 
 
 def test_what_twenty_runs_carry_is_promised_and_no_more():
-    instance = fitted(evaluated=False).replace(quantile_level=0.95)
+    instance = fitted(evaluated=False)
+    (omega,) = (item for item in nearest_values(instance, any_plan(instance)) if item.limit.symbol == "omega")
+    assert (omega.own, omega.proved) == (0.999, True)
+    assert 20 / 21 - 1e-3 <= omega.reached <= 20 / 21 < omega.failed
+    instance = instance.replace(quantile_level=0.95)
     found = solve(instance)
-    assert found.plan is not None
     assert found.violation is not None
     assert found.violation.exact == Fraction(1, 21)
     assert found.expected_loss is None
     assert json.loads(found.to_json())["expected_loss"] is None
     assert verify(instance, found.plan).ok
     assert "is at least 20/21, as the runs are counted" in explain(instance, found.plan)
-    points = front(instance, "loss", points=5)
+    points = front(instance, "loss", points=3)
     assert all(point.violation.exact >= Fraction(1, 21) for point in points if point.violation)
-    levels = front(instance, "probability", points=5)
+    levels = front(instance, "probability", points=3)
     assert max(point.budget for point in levels if point.cost is not None) <= 20 / 21
+    lost = fitted(evaluated=False, diverged=1).replace(quantile_level=0.9, maximum_loss=1e3)
+    assert solve(lost).violation.exact == Fraction(2, 22)  # a target that all runs meet
 
 
-def test_nearest_values_of_an_omega_that_cannot_be_reached_are_what_the_runs_carry():
-    instance = fitted(evaluated=False)
-    (omega,) = (item for item in nearest_values(instance, any_plan(instance)) if item.limit.symbol == "omega")
-    assert omega.own == 0.999
-    assert omega.reached == pytest.approx(20 / 21, abs=1e-3)
-    assert omega.reached <= 20 / 21 < omega.failed
-    assert omega.proved
-
-
-def test_scenarios_draw_the_unseen_run_and_a_plan_without_epochs_misses_them_all():
+def test_scenarios_draw_the_unseen_run_and_refuse_the_plan_without_epochs_that_the_law_alone_allows():
     instance = fitted(evaluated=True).replace(maximum_loss=1e6, quantile_level=0.9)
     drawn = draw_scenarios(instance, 4000, seed=1)
     lost = np.isinf(scenario_losses(instance, drawn, SIX_EPOCHS))
     assert lost.mean() == pytest.approx(1 / 21, abs=6 * math.sqrt(0.05 * 0.95 / 4000))
     assert np.isinf(scenario_losses(instance, drawn, Plan())).all()
-
-
-@pytest.mark.parametrize("evaluated", [False, True])
-def test_a_confidence_so_near_1_that_single_runs_weigh_nothing_is_counted(evaluated):
-    instance = fitted(evaluated, confidence=0.999999).replace(maximum_loss=1e6)
-    for plan in [Plan()] * evaluated + [SIX_EPOCHS]:
-        kept = 1 - float(evaluate(instance, plan).violation.upper)
-        assert kept == pytest.approx(1e-6 ** (1 / 20), abs=3e-6)
-        assert kept == pytest.approx(1 - float(verify(instance, plan).violation.upper), abs=1e-12)
-
-
-def test_scenarios_refuse_the_plan_without_epochs_that_the_law_alone_allows():
-    instance = fitted(evaluated=True).replace(maximum_loss=1e6, quantile_level=0.9)
     assert depl.solve(instance, "enumerate").epochs == 0
-    found = depl.solve(instance, "scenario-search")
-    assert found.plan is not None
-    assert found.plan.epochs
+    assert depl.solve(instance, "scenario-search").plan.epochs
     for level, method in ((0.9, "scenario-search"), (0.999, "enumerate")):
         idle = depl.solve(instance.replace(maximum_epochs=0, quantile_level=level), method)
         assert idle.reason == (
             "models: maximum_epochs is 0, and a plan without an epoch misses the target too often"
         )
+
+
+def test_a_confidence_so_near_1_that_single_runs_weigh_nothing_is_counted():
+    instance = fitted(True, confidence=0.999999).replace(maximum_loss=1e6)
+    for plan in (Plan(), SIX_EPOCHS):
+        kept = 1 - float(evaluate(instance, plan).violation.upper)
+        assert kept == pytest.approx(1e-6 ** (1 / 20), abs=3e-6)
+        assert kept == pytest.approx(1 - float(verify(instance, plan).violation.upper), abs=1e-12)
 
 
 def test_what_counts_runs_is_nowhere_told_as_the_probability_itself():
@@ -182,11 +169,11 @@ def carried(oracle: Oracle, schedule: Schedule) -> Fraction | float:
 
 
 def targets(document: TracedLaw, rng: np.random.Generator) -> list[float]:
-    """Below, between, at, a hair below and above all losses that were recorded."""
+    """Below, between, at and above all losses that were recorded."""
     losses = np.array([loss for run in document.runs for loss in run.losses])
     low, high = float(losses.min()), float(losses.max())
     between = rng.uniform(low, high, 2).tolist()
-    return [low / 2, *between, high * (1 - 1e-13), high, 1.001 * high, 2.6, 1e6 * high]
+    return [low / 2, between[0], high, 2.6, 1e6 * high]
 
 
 def blind(document: TracedLaw) -> TracedLaw:
@@ -203,8 +190,7 @@ def blind(document: TracedLaw) -> TracedLaw:
 
 COUNTED = [
     {"unseen_loss": 2.6, "scale": scale, "diverged": lost, "settled_epochs": 2, **counted}
-    for scale in ("loss", "log")
-    for lost in (0, 2)
+    for scale, lost in (("loss", 2), ("log", 0))
     for counted in (
         {"whole_runs": 6},
         {"whole_runs": 6, "confidence": 0.9},
@@ -238,7 +224,7 @@ def test_no_promise_is_bolder_than_its_runs(evaluated):
                 assert 1 - float(verify(wide, plan, most_plans=0).violation.lower) <= most
                 reached = early_stopping(wide, plan).reached.upper
                 assert reached <= (most if kind == "whole" else most_of_the_first) * (1 + 1e-12)
-    assert min(asked.values()) >= 6
+    assert min(asked.values()) >= 3
     assert len(asked) == 2
 
 
@@ -262,10 +248,3 @@ def test_laws_that_count_no_unseen_run_say_so_where_they_promise():
             assert "taken for the whole law" in str(loss_law(instance).basis(plan_of(schedule)))
             said += 1
     assert said >= 10
-
-
-def test_a_target_that_all_runs_meet_is_answered_where_runs_diverged_and_not_refused():
-    instance = fitted(evaluated=False, diverged=1).replace(quantile_level=0.9, maximum_loss=1e3)
-    found = depl.solve(instance)
-    assert found.violation is not None
-    assert found.violation.exact == Fraction(2, 22)
