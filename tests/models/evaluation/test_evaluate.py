@@ -23,14 +23,13 @@ from depl.models.problem.epochs import FinalLoss, Load, LossStep, Term
 from depl.models.problem.instance import (
     Cluster,
     ComputeTable,
-    ConstantImprovement,
     Dataset,
     Instance,
-    Model,
     TabledImprovement,
 )
-from depl.models.problem.laws import Deterministic, Empirical, Normal, Zero
+from depl.models.problem.laws import Normal, Zero
 from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
+from tests.problems import atoms, gain, model, site
 
 
 def training(*epochs: tuple[str, str, float], data: dict[str, tuple[str, ...]] | None = None) -> Plan:
@@ -72,7 +71,7 @@ def test_the_tiny_optimum_has_the_numbers_that_were_computed_by_hand(tiny, tiny_
 
 
 def test_the_final_loss_of_the_tiny_optimum_is_written_out(tiny, tiny_optimum):
-    gain, switch = Empirical(values=(2, 6)), Empirical(values=(0.25, 0.5))
+    gain, switch = atoms(2, 6), atoms(0.25, 0.5)
     assert final_loss(tiny, tiny_optimum) == FinalLoss(13.75, ((Term(1.0, switch), 1), (Term(-1.0, gain), 2)))
     assert plan_steps(tiny, tiny_optimum) == [
         LossStep(1.0, 0.0, (Term(-1.0, gain),)),
@@ -192,12 +191,12 @@ def test_where_there_is_no_loss_or_work_to_evaluate_the_place_is_named(tiny, tin
         (tiny.replace(initial_model="pruned"), first, forbidden, "$.epochs[0].model"),
         (steady, tiny_optimum, "no cluster 'cloud'", None),
     ]
-    improvements = [ConstantImprovement(noise=Deterministic(value=2))] * 3
-    for model in (
-        Model(name="net", size=1, demand=2, improvement=TabledImprovement(epochs=improvements)),
+    improvements = [gain(2)] * 3
+    for net in (
+        model("net", TabledImprovement(epochs=improvements)),
         msgspec.structs.replace(steady.models[0], compute=(ComputeTable(epochs=(8, 8, 8)),)),
     ):
-        tabled = steady.replace(models=[model], maximum_epochs=2)
+        tabled = steady.replace(models=[net], maximum_epochs=2)
         assert [row.name for row in violated(evaluate(tabled, steady_epochs(9, 9, 9)))] == ["epochs"]
         words = "the tables of model 'net' end before epoch 4"
         rows.append((tabled, steady_epochs(9, 9, 9, 9), words, "$.epochs[3]"))
@@ -226,8 +225,8 @@ def test_where_there_is_no_loss_or_work_to_evaluate_the_place_is_named(tiny, tin
 def test_limits_may_be_exceeded_by_their_tolerances_alone(steady, changes, resources, feasible):
     """A billionth of a time, a rounding of a capacity, a billionth below an atom, certain or random."""
     assert evaluate(steady.replace(**changes), steady_epochs(resources, 4)).feasible is feasible
-    improvement = ConstantImprovement(noise=Empirical(values=(2, 4)))
-    random = steady.replace(models=[Model(name="net", size=1, demand=2, improvement=improvement)], **changes)
+    improvement = gain(atoms(2, 4))
+    random = steady.replace(models=[model("net", improvement)], **changes)
     assert evaluate(random, steady_epochs(resources, 4)).feasible is feasible
 
 
@@ -235,9 +234,8 @@ def test_limits_may_be_exceeded_by_their_tolerances_alone(steady, changes, resou
 def test_a_violation_of_exactly_one_minus_omega_is_feasible(steady, omega):
     """In binary 1 - 0.9 is below 0.1: only the decimals that were written make this come out."""
     level = Fraction(omega)
-    law = Empirical(values=(4, 0), weights=(level.numerator, level.denominator - level.numerator))
-    model = Model(name="net", size=1, demand=2, improvement=ConstantImprovement(noise=law))
-    instance = steady.replace(models=[model], quantile_level=float(omega))
+    law = atoms(4, 0, weights=(level.numerator, level.denominator - level.numerator))
+    instance = steady.replace(models=[model("net", law)], quantile_level=float(omega))
     found = evaluate(instance, steady_epochs(4))
     assert found.violation.exact == 1 - level
     assert found.feasible
@@ -302,14 +300,14 @@ def test_steps_are_asked_for_with_their_epoch_their_age_and_their_predecessor(st
 
 def test_an_initial_model_makes_the_first_epoch_a_switch(tiny):
     plan = training(("pruned", "cloud", 3.0), data={"cloud": ("archive", "sensors")})
-    switch = ((Term(1.0, Empirical(values=(0.25, 0.5))), 1),)
+    switch = ((Term(1.0, atoms(0.25, 0.5)), 1),)
     for initial, terms in ((None, ()), ("full", switch), ("pruned", ())):
         assert final_loss(tiny.replace(initial_model=initial), plan) == FinalLoss(12.5, terms)
 
 
 def test_a_mere_change_of_cluster_is_no_switch(steady):
     twice = steady.replace(
-        clusters=[Cluster(name=name, capacity=10, bandwidth=2, unit_cost=3) for name in ("site", "annex")],
+        clusters=[site(name) for name in ("site", "annex")],
         datasets=[Dataset(name="data", volume=4)],
         other_switches=Normal(mean=1, variance=1),
     )

@@ -32,7 +32,6 @@ from depl.models.evaluation.traced_survival import traced_survival
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.problem.affine_law import Position
 from depl.models.problem.epochs import FinalLoss, Term, compose
-from depl.models.problem.laws import Empirical
 from depl.models.problem.plan import Plan
 from depl.models.problem.traced_law import FittedJump, FittedStep, TracedLaw
 from depl.models.solving.early_stopping import early_stopping
@@ -42,6 +41,7 @@ from depl.models.verifier.traces import traced_loss, untrained
 from tests.cases.memory_cases import CUT, FAR, FULL, every_schedule, fitted, instance_of, random_law, run_of
 from tests.cases.traced_law_cases import cases, halves, plan_of, reading
 from tests.oracles.traced_law import Oracle, Schedule, Section, sections
+from tests.problems import atoms
 
 
 @pytest.fixture(scope="module", params=[14, pytest.param(96, marks=pytest.mark.slow)])
@@ -74,10 +74,10 @@ def test_the_final_loss_is_that_of_all_combinations(laws):
             if found.beyond:
                 assert (found.mean(), found.variance()) == (math.inf, math.inf)
             likely = dataclasses.replace(found, beyond=Fraction(0))
-            for law, atoms in ((found.scaled, values[seen]), (likely, oracle.observed(values[seen]))):
-                mean = np.average(atoms, weights=weights[seen])
+            for law, ends in ((found.scaled, values[seen]), (likely, oracle.observed(values[seen]))):
+                mean = np.average(ends, weights=weights[seen])
                 assert law.mean() == pytest.approx(mean, abs=1e-10)
-                spread = np.average((atoms - mean) ** 2, weights=weights[seen])
+                spread = np.average((ends - mean) ** 2, weights=weights[seen])
                 assert law.variance() == pytest.approx(spread, abs=1e-10)
             for maximum in oracle.observed(np.quantile(values[seen], [0.02, 0.5, 0.9, 1.0])).tolist():
                 wanted = oracle.violation(schedule, maximum)
@@ -234,7 +234,7 @@ def test_logarithms_and_runs_kept_together_have_no_steps_of_the_loss():
 
 
 def test_no_loss_of_a_law_of_logarithms_is_zero_or_less():
-    law = EndLaw(FinalLoss(0.0, ((Term(1.0, Empirical(values=(-50.0, 0.0))), 1),)), "log")
+    law = EndLaw(FinalLoss(0.0, ((Term(1.0, atoms(-50.0, 0.0)), 1),)), "log")
     found = [law.violation(maximum).exact for maximum in (-1.0, 0.0, 1e-30, 0.5, 1.0)]
     assert found == [1, 1, 1, Fraction(1, 2), 0]
     assert law.limit(0.0) == -math.inf

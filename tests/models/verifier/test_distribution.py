@@ -13,7 +13,7 @@ from scipy import stats
 
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.epochs import FinalLoss, Term
-from depl.models.problem.laws import Empirical, InverseGamma, Law, Lognormal, Normal, StudentT
+from depl.models.problem.laws import InverseGamma, Law, Lognormal, Normal
 from depl.models.risk.certify import certified_margin, certified_violation
 from depl.models.verifier import distribution as verifier_distribution
 from depl.models.verifier import tilted_sums
@@ -21,11 +21,12 @@ from depl.models.verifier.distribution import known_tail_probability, tail_proba
 from depl.models.verifier.laws import Bracket, Increment, decimal
 from depl.models.verifier.tilted_sums import tilted_tail
 from tests.oracles.ball_arithmetic import BallSum
+from tests.problems import atoms, student
 
 UNIT = Normal(mean=1, variance=0.04)
 STEADY = InverseGamma(shape=30, scale=29)
 HEAVY = InverseGamma(shape=2.1, scale=1.1)
-FEW = Empirical(values=(0.5, 0.9, 1.3, 2.0))
+FEW = atoms(0.5, 0.9, 1.3, 2.0)
 
 
 def increment(coefficient: float, law: Law, count: int = 1) -> Increment:
@@ -40,10 +41,6 @@ def increments(*rows: tuple) -> list[Increment]:
 def decreasing(law: Law, epochs: int) -> list[Increment]:
     """The increments of eq. (8) with A = 1, B = 1."""
     return [increment(-1 / math.sqrt(k + 1), law) for k in range(1, epochs + 1)]
-
-
-def student(degrees: float, location: float, scale: float, lower=None, upper=None) -> StudentT:
-    return StudentT(degrees_of_freedom=degrees, location=location, scale=scale, lower=lower, upper=upper)
 
 
 def tail(items: list[Increment], gap: float) -> Bracket:
@@ -134,8 +131,8 @@ SHARP, THIN = InverseGamma(shape=1.2, scale=1), InverseGamma(shape=1.2, scale=0.
 NARROW = InverseGamma(mean=1, variance=1e-3)
 WIDE = Lognormal(log_mean=0, log_variance=0.5)
 HALVES = (-1, Normal(mean=0.5, variance=0.04), 2)
-COIN, THREE = Empirical(values=(0, 1)), Empirical(values=(1, 3), weights=(3, 1))
-SEVEN = Empirical(values=(0.279, 0.332, 0.329, 0.36, 0.269, 0.371, 0.324))
+COIN, THREE = atoms(0, 1), atoms(1, 3, weights=(3, 1))
+SEVEN = atoms(0.279, 0.332, 0.329, 0.36, 0.269, 0.371, 0.324)
 CAUCHY = student(1, 0.5, 2.0, -1.0, 4.5)
 SPREAD = math.log(1 + 3 / 4)
 
@@ -264,7 +261,7 @@ FACTORS = st.tuples(st.sampled_from([-0.7, -0.3, 0.1, 1.1]), st.sampled_from([2,
 @settings(max_examples=25)
 @given(st.lists(FACTORS, min_size=1, max_size=6), st.decimals(-6, 6, places=1))
 def test_few_atoms_are_summed_like_every_outcome_by_hand(rows, gap):
-    laws = {2: Empirical(values=(1, 2)), 3: Empirical(values=(0.1, 0.2, 2.7), weights=(0.5, 0.3, 0.2))}
+    laws = {2: atoms(1, 2), 3: atoms(0.1, 0.2, 2.7, weights=(0.5, 0.3, 0.2))}
     tenths = {2: ((10, 5), (20, 5)), 3: ((1, 5), (2, 3), (27, 2))}  # values and weights
     parts = [[(round(10 * factor) * v, w) for v, w in tenths[size]] for factor, size in rows]
     outcomes = [zip(*outcome, strict=True) for outcome in itertools.product(*parts)]  # sums in hundredths
@@ -275,7 +272,7 @@ def test_few_atoms_are_summed_like_every_outcome_by_hand(rows, gap):
 
 
 def test_decimals_are_summed_as_written_and_ties_count_as_met():
-    tenths = increments((-1, Empirical(values=(0.1,))), (-1, Empirical(values=(0.2,))))
+    tenths = increments((-1, atoms(0.1)), (-1, atoms(0.2)))
     assert 0.1 + 0.2 != 0.3
     assert tail(tenths, -0.3).upper == 0
     assert tail_probability(tenths, decimal(-0.3) - Fraction(1, 10**9)).upper == 0
@@ -283,17 +280,17 @@ def test_decimals_are_summed_as_written_and_ties_count_as_met():
 
 
 def test_sums_beyond_64_bits_stay_exact_and_gaps_out_of_reach_are():
-    large = increments((1, Empirical(values=(1e14 + 0.5, 1))), (1, Empirical(values=(1e14, 1e-6))))
+    large = increments((1, atoms(1e14 + 0.5, 1)), (1, atoms(1e14, 1e-6)))
     assert tail(large, 2e14).lower == Fraction(1, 4)
     assert tail(large, 2e14 + 0.5).upper == 0
-    weighted = [increment(1, Empirical(values=(0, 1), weights=(1e-17, 1)), 5)]
+    weighted = [increment(1, atoms(0, 1, weights=(1e-17, 1)), 5)]
     assert tail(weighted, 4).lower == Fraction(10**17, 10**17 + 1) ** 5
     for items, gap, share in ((large, 1e300, 0), (large, -1e300, 1), ([], 0, 0), ([], -1, 1)):
         assert tail(items, gap) == Bracket(share, share)
 
 
 def test_halves_that_meet_reach_what_one_list_of_atoms_could_not():
-    items = [increment(-1 / math.sqrt(k), Empirical(values=(0.5, 1, 2))) for k in range(1, 15)]
+    items = [increment(-1 / math.sqrt(k), atoms(0.5, 1, 2)) for k in range(1, 15)]
     found = tail(items, -6)
     assert found.lower == found.upper
     sums = np.zeros(1)  # 3^14 of them
@@ -323,12 +320,12 @@ def test_atoms_on_a_lattice_are_not_smoothed_by_a_narrow_law(deviation, monkeypa
     [
         [(1, student(1.1, 0.1, 0.001, -1e5, 1e5), 2)],
         [
-            (-0.7, Empirical(values=(1e-4, 0.13, 3.0, 3830.0))),
+            (-0.7, atoms(1e-4, 0.13, 3.0, 3830.0)),
             (-1, InverseGamma(shape=1.1, scale=1.1)),
             (1, student(2.2, 0.16, 3.5e-5)),
         ],
         [
-            (1, Empirical(values=(3.6e7, 0.001, 2.6))),
+            (1, atoms(3.6e7, 0.001, 2.6)),
             (-0.1, InverseGamma(shape=1.0035, scale=1.0035)),
             (1, student(800, 0.14, 3.6)),
         ],

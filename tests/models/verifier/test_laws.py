@@ -12,13 +12,11 @@ from scipy import stats
 from depl.models.problem.laws import (
     BUILT_IN,
     Deterministic,
-    Empirical,
     Forbidden,
     InverseGamma,
     Law,
     Lognormal,
     Normal,
-    StudentT,
     Undeclared,
     Zero,
 )
@@ -27,14 +25,15 @@ from depl.models.verifier.distribution import tail_probability
 from depl.models.verifier.laws import Bracket, Increment, distribution, ends, exceedance, normals_together
 from depl.models.verifier.scenarios import quantiles
 from depl.models.verifier.tilted_sums import tilted_tail
+from tests.problems import atoms, student
 
 RANDOM: list[Law] = [
-    Empirical(values=(-1.5, 2.0, 4.0)),
+    atoms(-1.5, 2.0, 4.0),
     InverseGamma(mean=1.0, variance=0.5),
     Lognormal(log_mean=-1.0, log_variance=0.2),
     Normal(mean=1.0, variance=0.5),
-    StudentT(degrees_of_freedom=3.0, location=1.0, scale=0.2),
-    StudentT(degrees_of_freedom=3.0, location=1.0, scale=0.2, lower=-2.0, upper=5.0),
+    student(3.0, 1.0, 0.2),
+    student(3.0, 1.0, 0.2, -2.0, 5.0),
 ]
 
 
@@ -57,8 +56,8 @@ def test_no_shipped_law_is_left_out_of_that():
         (Lognormal(log_mean=0.1, log_variance=0.3), stats.lognorm(0.3**0.5, scale=math.exp(0.1))),
         (InverseGamma(shape=1.5, scale=0.5), stats.invgamma(1.5, scale=0.5)),
         (InverseGamma(shape=30, scale=29), stats.invgamma(30, scale=29)),
-        (StudentT(degrees_of_freedom=1.5, location=0.1, scale=0.2), stats.t(1.5, 0.1, 0.2)),
-        (StudentT(degrees_of_freedom=800, location=0.1, scale=0.2), stats.t(800, 0.1, 0.2)),
+        (student(1.5, 0.1, 0.2), stats.t(1.5, 0.1, 0.2)),
+        (student(800, 0.1, 0.2), stats.t(800, 0.1, 0.2)),
     ],
     ids=lambda item: repr(item) if isinstance(item, Law) else "",
 )
@@ -96,7 +95,7 @@ def test_quantiles_far_out_in_a_truncated_law_have_the_range_that_rounding_leave
     1e-3 of x.
     """
     low, high = sorted([sign * 1e-3, sign * 1e8])
-    law = StudentT(degrees_of_freedom=2, location=0.0, scale=1.0, lower=low, upper=high)
+    law = student(2, 0.0, 1.0, low, high)
     found = quantiles(law, np.array([1 - rest if sign > 0 else rest]))
     with mpmath.workdps(50):
 
@@ -112,7 +111,7 @@ def test_quantiles_far_out_in_a_truncated_law_have_the_range_that_rounding_leave
 
 
 def test_at_the_jump_of_an_empirical_law_its_quantile_is_the_value_before():
-    found = quantiles(Empirical(values=(1.0, 2.0)), np.array([0.25, 0.5, np.nextafter(0.5, 1)]))
+    found = quantiles(atoms(1.0, 2.0), np.array([0.25, 0.5, np.nextafter(0.5, 1)]))
     assert found.tolist() == [[1.0, 1.0, 2.0]] * 2
 
 
@@ -122,7 +121,7 @@ def test_at_the_jump_of_an_empirical_law_its_quantile_is_the_value_before():
 def test_normal_increments_together_are_one_with_their_mean_and_variance():
     """By hand: 3 of 0.5 X, X of mean 0.1 and variance 0.2, and -2 Y, Y of mean 1 and variance 0.3."""
     three = Increment(Fraction(1, 2), Normal(mean=0.1, variance=0.2), 3)
-    heads = Increment(Fraction(1, 3), Empirical(values=(0.0, 1.0)))
+    heads = Increment(Fraction(1, 3), atoms(0.0, 1.0))
     found, mean = normals_together([three, heads, Increment(Fraction(-2), Normal(mean=1.0, variance=0.3))])
     assert mean == Fraction(15, 100) - 2
     assert found == (heads, Increment(Fraction(1), Normal(mean=0.0, variance=1.35)))

@@ -14,51 +14,34 @@ from depl.models.foundation.interval import Interval
 from depl.models.problem import allocation, epochs
 from depl.models.problem.epochs import LossStep, Term
 from depl.models.problem.instance import (
-    Cluster,
-    ConstantImprovement,
     Dataset,
     Instance,
     InverseSqrtImprovement,
-    Model,
     PowerDataLaw,
-    Switch,
-    Target,
-    Transfer,
 )
-from depl.models.problem.laws import InverseGamma, Lognormal, Normal, StudentT
+from depl.models.problem.laws import InverseGamma, Lognormal, Normal
 from depl.models.risk import certify, contour, scaled_transforms, transforms
 from depl.models.solving.solve import VerificationError, solve
+from tests.problems import gain, instance, model, site, student, switches
 
 
 def everything() -> Instance:
     """Every part of the problem matters to its optimum: decay, switch, data, transfers, budget, nodes."""
-    gain = InverseGamma(mean=1.0, variance=0.05)
-    return Instance(
-        name="everything",
-        clusters=(Cluster(name="edge", capacity=6, bandwidth=2, unit_cost=1.3, nodes=2),),
+    noise = InverseGamma(mean=1.0, variance=0.05)
+    return instance(
+        model("full", InverseSqrtImprovement(scale=3.2, offset=1, noise=noise), demand=1.5, size=0.4),
+        model("pruned", gain(noise, 0.9), demand=0.4, size=0.2),
+        clusters=site("edge", 6, 2, 1.3, nodes=2),
         datasets=(Dataset(name="near", volume=1, work=1.2), Dataset(name="far", volume=1.5)),
-        models=(
-            Model(
-                name="full",
-                size=0.4,
-                demand=1.5,
-                improvement=InverseSqrtImprovement(scale=3.2, offset=1, noise=gain),
-            ),
-            Model(
-                name="pruned", size=0.2, demand=0.4, improvement=ConstantImprovement(scale=0.9, noise=gain)
-            ),
-        ),
-        transfers=(Transfer(dataset="far", cluster="edge", cost=0.7),),
-        switches=(Switch(previous="full", following="pruned", law=Normal(mean=0.1, variance=0.01)),),
+        transfers={("far", "edge"): 0.7},
+        switches={("full", "pruned"): Normal(mean=0.1, variance=0.01)},
         data_law=PowerDataLaw(p=0.5),
-        target=Target(
-            initial_loss=6.0,
-            maximum_loss=1.1,
-            quantile_level=0.95,
-            maximum_epochs=5,
-            maximum_time=4.0,
-            round_deadline=2.0,
-        ),
+        initial_loss=6.0,
+        maximum_loss=1.1,
+        quantile_level=0.95,
+        maximum_epochs=5,
+        maximum_time=4.0,
+        round_deadline=2.0,
     )
 
 
@@ -96,8 +79,7 @@ def scaled_terms(factor):
 
 
 def next_epoch(_, arguments):
-    instance, epoch, *rest = arguments
-    return epochs.loss_step(instance, epoch + 1, *rest)
+    return epochs.loss_step(arguments[0], arguments[1] + 1, *arguments[2:])
 
 
 def without_switch(step, _):
@@ -110,8 +92,7 @@ def switch_that_helps(step, _):
 
 
 def all_the_data(_, arguments):
-    instance, epoch, since, before, model, _datasets = arguments
-    return epochs.loss_step(instance, epoch, since, before, model, frozenset(["near", "far"]))
+    return epochs.loss_step(*arguments[:-1], frozenset(["near", "far"]))
 
 
 def generous(interval: Interval) -> Interval:
@@ -172,12 +153,12 @@ def test_an_altered_formula_is_objected_to(name, monkeypatch):
 
 
 def test_ignoring_the_data_law_is_objected_to(monkeypatch):
-    instance = everything().replace(maximum_loss=2.6)
-    assert [len(row.datasets) for row in solve(instance, "enumerate").plan.data] == [1]
+    hard = everything().replace(maximum_loss=2.6)
+    assert [len(row.datasets) for row in solve(hard, "enumerate").plan.data] == [1]
     for place, attribute, replacement in altered_step(all_the_data):
         monkeypatch.setattr(place, attribute, replacement)
     with pytest.raises(VerificationError, match=r"\(3\)"):
-        solve(instance, "enumerate")
+        solve(hard, "enumerate")
 
 
 @pytest.fixture(autouse=True)
@@ -190,11 +171,10 @@ def no_labels_are_kept():
 
 @pytest.mark.parametrize("noise", [Lognormal(mean=1.0, variance=0.05), InverseGamma(mean=1.0, variance=0.3)])
 def test_an_error_in_any_transform_is_objected_to(noise, monkeypatch):
-    instance = load_instance("paper-alexnet", 13)
-    improvement = ConstantImprovement(noise=noise)
-    models = tuple(msgspec.structs.replace(row, improvement=improvement) for row in instance.models)
-    instance = instance.replace(models=models)
-    assert solve(instance, "enumerate").plan is not None
+    paper = load_instance("paper-alexnet", 13)
+    models = tuple(msgspec.structs.replace(row, improvement=gain(noise)) for row in paper.models)
+    paper = paper.replace(models=models)
+    assert solve(paper, "enumerate").plan is not None
 
     def off(law, z):
         value, error = transforms.centred_log_transform(law, z)
@@ -203,20 +183,14 @@ def test_an_error_in_any_transform_is_objected_to(noise, monkeypatch):
     monkeypatch.setattr(scaled_transforms, "centred_log_transform", off)
     contour.labels_of.cache_clear()  # those of the right transform
     with pytest.raises(VerificationError):
-        solve(instance, "enumerate")
+        solve(paper, "enumerate")
 
 
 def test_an_error_in_the_cores_is_objected_to(monkeypatch):
-    switch = Switch(
-        previous="full", following="pruned", law=StudentT(degrees_of_freedom=3, location=0.1, scale=0.05)
-    )
-    instance = everything().replace(switches=(switch,), maximum_epochs=3, maximum_loss=2.3)
-    assert solve(instance, "enumerate").plan is not None
+    jump = switches({("full", "pruned"): student(3, 0.1, 0.05)})
+    hard = everything().replace(switches=jump, maximum_epochs=3, maximum_loss=2.3)
+    assert solve(hard, "enumerate").plan is not None
     right = certify.cored_violation
-
-    def off(loss, maximum_loss):
-        return right(loss, maximum_loss + 0.02)
-
-    monkeypatch.setattr(certify, "cored_violation", off)
+    monkeypatch.setattr(certify, "cored_violation", lambda loss, bound: right(loss, bound + 0.02))
     with pytest.raises(VerificationError):
-        solve(instance, "enumerate")
+        solve(hard, "enumerate")

@@ -13,7 +13,7 @@ from depl.models.foundation.errors import InvalidInputError
 from depl.models.policy import planning
 from depl.models.policy.planning import solve_policy
 from depl.models.problem.instance import Instance
-from depl.models.problem.laws import Empirical, Law, Lognormal, Normal
+from depl.models.problem.laws import Law, Lognormal, Normal
 from depl.models.problem.policy import Policy
 from depl.models.verifier.findings import Kind
 from depl.models.verifier.laws import Increment, decimal
@@ -21,14 +21,15 @@ from depl.models.verifier.policies import PolicyReport, verify_policy
 from depl.models.verifier.policy_noise import EDGE, Noise
 from tests.cases.policy_cases import tiny
 from tests.oracles.policy_processes import tree_of
+from tests.problems import atoms
 
 
 @cache
 def planned() -> tuple[Instance, Policy]:
     """A policy that switches, goes on above the target, and gives up; no loss is on the target."""
     instance = tiny(
-        Empirical(values=(-0.1, 0.1, 0.3), weights=(1.0, 1.0, 2.0)),
-        Empirical(values=(0.1, 0.4)),
+        atoms(-0.1, 0.1, 0.3, weights=(1.0, 1.0, 2.0)),
+        atoms(0.1, 0.4),
         prices=(1.0, 2.1),
         maximum_loss=0.35,
         quantile_level=0.45,
@@ -204,7 +205,7 @@ def test_runs_that_may_last_too_long_are_objected_to():
     "terms",
     [
         [(-0.5, Normal(mean=0.3, variance=0.04))],
-        [(-1.0, Lognormal(mean=0.3, variance=0.02)), (1.0, Empirical(values=(0.0, 0.25)))],
+        [(-1.0, Lognormal(mean=0.3, variance=0.02)), (1.0, atoms(0.0, 0.25))],
         [(-1.0, Normal(mean=0.3, variance=0.04)), (2.0, Normal(mean=0.1, variance=0.01))],
     ],
 )
@@ -224,7 +225,7 @@ def test_cells_of_a_noise_hold_the_share_of_draws_that_falls_in_them(terms: list
 
 
 def test_atoms_on_the_edge_of_a_cell_belong_to_it_and_those_beside_the_cells_are_kept_apart():
-    law = Empirical(values=(-30, 1, 2, 3, 40), weights=(1, 1, 2, 3, 1))
+    law = atoms(-30, 1, 2, 3, 40, weights=(1, 1, 2, 3, 1))
     noise = Noise.of((Increment(decimal(0.1), law),))
     found = noise.on_cells(0.1, -5, 5)
     assert found.first == 1
@@ -236,7 +237,7 @@ def test_laws_with_densities_are_claimed_on_the_safe_side_and_hardly_beside_what
     instance = tiny(
         Lognormal(mean=0.3, variance=0.02),
         Normal(mean=0.4, variance=0.04),
-        other_switches=Empirical(values=(0.0, 0.1)),
+        other_switches=atoms(0.0, 0.1),
         quantile_level=0.5,
     )
     with pytest.MonkeyPatch.context() as patch:

@@ -6,9 +6,7 @@ from fractions import Fraction
 import pytest
 
 from depl.models.problem.instance import (
-    Cluster,
     ComputeTable,
-    ConstantImprovement,
     Dataset,
     Instance,
     InverseLogDataLaw,
@@ -17,60 +15,40 @@ from depl.models.problem.instance import (
     Model,
     PowerDataLaw,
     SubsetEpochs,
-    Switch,
     TableDataLaw,
-    TabledImprovement,
-    Target,
-    Transfer,
 )
-from depl.models.problem.laws import Deterministic, Empirical, Forbidden, Normal, StudentT
-from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
+from depl.models.problem.laws import Forbidden, Normal
+from depl.models.problem.plan import Plan
 from depl.models.verifier.reading import epoch_facts, given_data, longest_tables, loss_facts, transfers
+from tests.problems import atoms, gain, gains, model, plan, site, student, switches
+from tests.problems import instance as made
 
 BELL = Normal(mean=1, variance=1)
+TABLES = {"good": (4, 5, 6, 7), "poor": (1, 2, 3, 4)}
 
 
 @pytest.fixture
 def instance() -> Instance:
     """Two models that share their noise, two clusters, two datasets of which one is half useful."""
-    return Instance(
-        name="reading",
-        clusters=(
-            Cluster(name="near", capacity=8, bandwidth=4, unit_cost=3, nodes=2),
-            Cluster(name="far", capacity=5, bandwidth=0.5, unit_cost=1),
-        ),
+    return made(
+        model("full", InverseSqrtImprovement(scale=3, offset=3, noise=BELL), demand=6, size=2),
+        model("small", gain(BELL, 0.5), demand=1),
+        clusters=(site("near", 8, 4, 3, nodes=2), site("far", 5, 0.5, 1)),
         datasets=(Dataset(name="good", volume=2), Dataset(name="poor", volume=1, work=3)),
-        models=(
-            Model(
-                name="full",
-                size=2,
-                demand=6,
-                improvement=InverseSqrtImprovement(scale=3, offset=3, noise=BELL),
-            ),
-            Model(name="small", size=1, improvement=ConstantImprovement(scale=0.5, noise=BELL)),
-        ),
-        target=Target(
-            initial_loss=10.1, maximum_loss=4, quantile_level=0.9, maximum_epochs=4, maximum_time=100
-        ),
-        transfers=(
-            Transfer(dataset="good", cluster="near", cost=1.5),
-            Transfer(dataset="poor", cluster="near", cost=0.25),
-            Transfer(dataset="poor", cluster="far", cost=7),
-        ),
-        switches=(Switch(previous="full", following="small", law=Deterministic(value=0.3)),),
+        transfers={("good", "near"): 1.5, ("poor", "near"): 0.25, ("poor", "far"): 7},
+        switches={("full", "small"): 0.3},
         other_switches=Normal(mean=0.2, variance=0.5),
+        initial_loss=10.1,
+        maximum_loss=4,
+        maximum_epochs=4,
+        maximum_time=100,
     )
 
 
-def plan_of(
-    *rows: tuple[str, str], near: tuple[str, ...] = ("good", "poor"), far: tuple[str, ...] = ("poor",)
-) -> Plan:
-    given = {"near": near, "far": far}
-    used = [name for name in given if any(cluster == name for _, cluster in rows)]
-    return Plan(
-        data=tuple(ClusterData(cluster=name, datasets=given[name]) for name in used),
-        epochs=tuple(PlannedEpoch(model=model, cluster=cluster, resources=2) for model, cluster in rows),
-    )
+def plan_of(*rows: tuple[str, str], far: tuple[str, ...] = ("poor",)) -> Plan:
+    given = {"near": ("good", "poor"), "far": far}
+    used = {name: given[name] for name in given if any(place == name for _, place in rows)}
+    return plan(*((*row, 2) for row in rows), data=used)
 
 
 def coefficients(instance: Instance, plan: Plan) -> list[float]:
@@ -86,19 +64,16 @@ def test_work_is_demand_times_work_of_the_data_shared_by_the_nodes_that_are_all_
 
 
 def test_tables_of_compute_replace_demand_and_are_summed_over_the_data(instance):
-    tables = (
-        ComputeTable(dataset="good", epochs=(4, 5, 6, 7)),
-        ComputeTable(dataset="poor", epochs=(1, 2, 3, 4)),
-    )
-    full = instance.models[0]
-    tabled = Model(name="full", size=2, demand=6, improvement=full.improvement, compute=tables)
-    changed = instance.replace(models=(tabled, instance.models[1]))
+    good, poor = (ComputeTable(dataset=name, epochs=row) for name, row in TABLES.items())
+    full, small = instance.models
+    tabled = model("full", full.improvement, demand=6, size=2, compute=(good, poor))
+    changed = instance.replace(models=(tabled, small))
     first, second = epoch_facts(changed, plan_of(("full", "near"), ("full", "far")))
     assert (first.work, second.work) == (5 / 2, 2)
     shared = Model(
         name="full", size=2, improvement=full.improvement, compute=(ComputeTable(epochs=(9, 0, 0, 0)),)
     )
-    changed = instance.replace(models=(shared, instance.models[1]))
+    changed = instance.replace(models=(shared, small))
     first, second = epoch_facts(changed, plan_of(("full", "near"), ("full", "near")))
     assert (first.work, second.work, second.time) == (4.5, 0, 0.5)
     assert longest_tables(changed, ["full"]) == 4
@@ -106,10 +81,10 @@ def test_tables_of_compute_replace_demand_and_are_summed_over_the_data(instance)
 
 
 def test_the_improvement_falls_with_the_root_of_the_epoch(instance):
-    plan = plan_of(*[("full", "near")] * 4)
+    four = plan_of(*[("full", "near")] * 4)
     expected = [-3 / 2, -3 / math.sqrt(5), -3 / math.sqrt(6), -3 / math.sqrt(7)]
-    assert coefficients(instance, plan) == pytest.approx(expected, rel=1e-15)
-    assert loss_facts(instance, plan).increments[0].coefficient == Fraction(-3, 2)
+    assert coefficients(instance, four) == pytest.approx(expected, rel=1e-15)
+    assert loss_facts(instance, four).increments[0].coefficient == Fraction(-3, 2)
 
 
 def test_equal_increments_are_counted_and_constants_go_to_the_certain_part(instance):
@@ -123,10 +98,8 @@ def test_equal_increments_are_counted_and_constants_go_to_the_certain_part(insta
 
 
 def test_tabled_improvements_have_a_law_per_epoch(instance):
-    rows = tuple(ConstantImprovement(scale=k, noise=Deterministic(value=0.1)) for k in (1, 2, 3, 4))
-    changed = instance.replace(
-        models=(Model(name="full", size=2, improvement=TabledImprovement(epochs=rows)), instance.models[1])
-    )
+    tabled = model("full", gains(0.1, 0.2, 0.3, 0.4), size=2)
+    changed = instance.replace(models=(tabled, instance.models[1]))
     assert loss_facts(changed, plan_of(*[("full", "near")] * 3)).certain == Fraction("9.5")
     assert longest_tables(changed, ["full"]) == 4
     assert longest_tables(changed, ["small"]) is None
@@ -144,11 +117,11 @@ def test_switches_count_only_between_different_models(instance):
 
 
 def test_an_initial_model_makes_the_first_epoch_a_switch_and_forbidden_ones_are_listed(instance):
-    plan = plan_of(("small", "near"))
+    small = plan_of(("small", "near"))
     for initial, certain in ((None, "10.1"), ("small", "10.1"), ("full", "10.4")):
-        assert loss_facts(instance.replace(initial_model=initial), plan).certain == Fraction(certain)
-    plan = plan_of(("full", "near"), ("small", "near"), ("full", "near"))
-    facts = loss_facts(instance.replace(other_switches=Forbidden()), plan)
+        assert loss_facts(instance.replace(initial_model=initial), small).certain == Fraction(certain)
+    back = plan_of(("full", "near"), ("small", "near"), ("full", "near"))
+    facts = loss_facts(instance.replace(other_switches=Forbidden()), back)
     assert facts.forbidden == ((3, "small", "full"),)
 
 
@@ -194,23 +167,23 @@ def test_a_table_of_subsets_gives_exact_shares(instance):
 
 
 def test_transfers_are_summed_once_per_cluster_and_dataset(instance):
-    for plan, cost in (
+    for chosen, cost in (
         (plan_of(*[("full", "near"), ("small", "far")] * 2), 1.5 + 0.25 + 7),
         (plan_of(("full", "far"), far=("good",)), 0),
     ):
-        assert transfers(instance, given_data(plan).items()) == cost
+        assert transfers(instance, given_data(chosen).items()) == cost
 
 
 def test_means_of_every_kind_of_switch_are_found(instance):
     laws = {
-        Empirical(values=(0.5, 1.5), weights=(3, 1)): 0.75,
-        StudentT(degrees_of_freedom=2, location=0.3, scale=0.2): 0.3,
-        StudentT(degrees_of_freedom=2, location=0.3, scale=0.2, lower=-0.7, upper=1.3): 0.3,
+        atoms(0.5, 1.5, weights=(3, 1)): 0.75,
+        student(2, 0.3, 0.2): 0.3,
+        student(2, 0.3, 0.2, -0.7, 1.3): 0.3,
         # (4 + x^2)^(-5/2) on [0, 2], the density of 4 degrees of freedom: mean (1 - 2^(-3/2)) 8 / (3 mass)
-        StudentT(degrees_of_freedom=4, location=0, scale=1, lower=0, upper=2): mean_of_half_student(),
+        student(4, 0, 1, 0, 2): mean_of_half_student(),
     }
     for law, mean in laws.items():
-        changed = instance.replace(switches=(Switch(previous="full", following="small", law=law),))
+        changed = instance.replace(switches=switches({("full", "small"): law}))
         found = loss_facts(changed, plan_of(("full", "near"), ("small", "near"))).mean
         assert found == pytest.approx(10.1 - 1.5 - 0.5 + mean, rel=1e-13)
 

@@ -5,13 +5,14 @@ from fractions import Fraction
 import pytest
 
 import depl
-from depl.models.problem.laws import Deterministic, Empirical, Normal, StudentT
+from depl.models.problem.laws import Deterministic, Normal
 from depl.models.scenarios.draws import draw_scenarios
 from depl.models.verifier import plans as verifier_requirements
 from depl.models.verifier.laws import Bracket, Increment
 from depl.models.verifier.losses import LossFacts
 from depl.models.verifier.plans import Requirement, excluded
 from depl.models.verifier.scenarios import Count, given_sample
+from tests.problems import atoms, student
 
 SIZE = 4
 
@@ -51,7 +52,7 @@ def facts(certain, *increments):
 @pytest.mark.parametrize(("level", "left_out"), [(0.75, False), (0.76, True)])
 def test_two_atoms_attain_the_inequality_of_cantelli(level, left_out):
     """l(1) is 6 with probability 3/4 and 10 else: mean 7, variance 3, and V / (V + (7 - 6)^2) = 3/4."""
-    law = Empirical(values=(4.0, 0.0), weights=(3.0, 1.0))
+    law = atoms(4.0, 0.0, weights=(3.0, 1.0))
     assert excluded(facts(10, Increment(Fraction(-1), law)), 6.0, level) is left_out
 
 
@@ -75,7 +76,7 @@ def test_copies_add_up_and_a_coefficient_counts_twice_in_the_variance():
 def test_what_is_certain_and_too_much_is_excluded_and_an_infinite_variance_excludes_nothing():
     assert excluded(facts(5), 4.0, 0.9)
     assert not excluded(facts(5), 5.0, 0.9)
-    wide = StudentT(degrees_of_freedom=2.0, location=0.0, scale=1e-3)
+    wide = student(2.0, 0.0, 1e-3)
     assert not excluded(facts(5, Increment(Fraction(1), wide)), 4.0, 0.999)
 
 

@@ -14,6 +14,7 @@ from depl.models.verifier import distribution as verifier_distribution
 from depl.models.verifier.distribution import tail_probability
 from depl.models.verifier.laws import Increment, decimal
 from depl.models.verifier.rounded_sums import bracketed, rounded_tail
+from tests.problems import atoms, student
 
 
 def draw(values, weight: float = 1.0, count: int = 1) -> Increment:
@@ -84,7 +85,7 @@ def test_forty_epochs_that_forget_are_bracketed_within_a_thousandth():
 
 
 def test_atoms_too_many_for_exact_sums_are_rounded_and_more_finely_where_the_budget_is_open(monkeypatch):
-    values = Empirical(values=(0.31, 0.77, 1.04, 2.2), weights=(1, 2, 2, 1))
+    values = atoms(0.31, 0.77, 1.04, 2.2, weights=(1, 2, 2, 1))
     increments = [Increment(decimal(-1 / math.sqrt(k)), values) for k in range(1, 9)]
     exact = tail_probability(increments, Fraction(-4))
     monkeypatch.setattr(verifier_distribution, "_MOST_PRODUCTS", 100)
@@ -154,7 +155,7 @@ def test_even_laws_are_bracketed_within_cells_of_a_million_and_far_ones_within_o
 @pytest.mark.usefixtures("both_laws")
 def test_what_lies_above_the_cells_is_in_the_upper_bound():
     """Of each far law the cells leave out what exceeds 3.16e6, with probability 1e-13."""
-    gap, jump = 4_472_135, StudentT(degrees_of_freedom=100, location=0.0, scale=1.0)
+    gap, jump = 4_472_135, student(100, 0.0, 1.0)
     found = bracketed([Increment(Fraction(1), FarLaw(), 10)], gap, 2**16)
     one_term = -math.expm1(10 * math.log1p(-((1 + gap) ** -2.0)))
     assert found.lower <= one_term * 1.01

@@ -9,8 +9,7 @@ import pytest
 
 from depl.instances.generator import random_instances, random_plan
 from depl.models.exact.listing import enumerate_plans
-from depl.models.problem.instance import ConstantImprovement, Model
-from depl.models.problem.laws import Deterministic, Empirical, InverseGamma, Lognormal, Normal, StudentT
+from depl.models.problem.laws import Deterministic, InverseGamma, Lognormal, Normal
 from depl.models.problem.plan import Claims, ClusterData, Plan, PlannedEpoch
 from depl.models.scenarios.draws import (
     Scenarios,
@@ -27,6 +26,7 @@ from depl.models.verifier.scenarios import claimed_sample, drawn_sample, final_l
 from depl.models.verifier.verify import Finding, Kind, Report, verify
 from tests.cases.verifier_scenarios_cases import claim_of, claiming, own
 from tests.models.verifier.test_dual import cheapest, problems, sample_of
+from tests.problems import atoms, model, student
 
 
 def the(report: Report, equation: str) -> Finding:
@@ -172,24 +172,22 @@ def test_random_plans_are_counted_as_the_solvers_count_them(count):
 
 
 STREAMS = [
-    (InverseGamma(mean=1.0, variance=0.3), StudentT(degrees_of_freedom=2.5, location=0.2, scale=0.1)),
+    (InverseGamma(mean=1.0, variance=0.3), student(2.5, 0.2, 0.1)),
     (
         Lognormal(mean=1.0, variance=0.3),
-        StudentT(degrees_of_freedom=3, location=0.2, scale=0.1, lower=-0.1, upper=0.6),
+        student(3, 0.2, 0.1, -0.1, 0.6),
     ),
     (
         Normal(mean=1.0, variance=0.3),
-        StudentT(degrees_of_freedom=3, location=0.0, scale=0.01, lower=1.0, upper=2.0),
+        student(3, 0.0, 0.01, 1.0, 2.0),
     ),
-    (Empirical(values=(0.3, 0.1, 0.7), weights=(1.5, 2.0, 0.3)), Empirical(values=(0.1, -0.1))),
+    (atoms(0.3, 0.1, 0.7, weights=(1.5, 2.0, 0.3)), atoms(0.1, -0.1)),
 ]
 
 
 @pytest.mark.parametrize(("noise", "switch"), STREAMS)
 def test_the_stream_is_drawn_again_for_every_law(bell, noise, switch):
-    models = tuple(
-        Model(name=name, size=1, demand=2, improvement=ConstantImprovement(noise=noise)) for name in "ab"
-    )
+    models = tuple(model(name, noise) for name in "ab")
     instance = bell.replace(models=models, other_switches=switch)
     scenarios = draw_scenarios(instance, 300, seed=3)
     claim = claim_of(instance, scenarios, Plan())

@@ -8,7 +8,7 @@ import pytest
 
 from depl.models.evaluation.evaluate import Evaluation, evaluate
 from depl.models.evaluation.traced_loss import EndLaw
-from depl.models.problem.instance import Cluster, Instance, Model, Switch
+from depl.models.problem.instance import Instance, Model, Switch
 from depl.models.problem.laws import Forbidden
 from depl.models.problem.plan import Bounds, Claims, ClusterData, Plan, PlannedEpoch
 from depl.models.problem.traced_law import TracedLaw
@@ -32,14 +32,14 @@ from tests.cases.verifier_traces_cases import (
     step,
     switched,
 )
+from tests.problems import model, site
 
 
 def planning(steady: Instance, law: TracedLaw, **target) -> Instance:
     """Two models on two clusters; the first model's improvement would reach any target at once."""
-    clusters = tuple(Cluster(name=name, capacity=10, bandwidth=2, unit_cost=3) for name in ("edge", "far"))
+    clusters = tuple(site(name) for name in ("edge", "far"))
     models = tuple(
-        Model(name=name, size=1, demand=demand, improvement=steady.models[0].improvement)
-        for name, demand in (("full", 2), ("cut", 1))
+        model(name, steady.models[0].improvement, demand=demand) for name, demand in (("full", 2), ("cut", 1))
     )
     limits = {"initial_loss": 4.0, "maximum_epochs": 4, "maximum_time": 40.0, **target}
     return steady.replace(clusters=clusters, models=models, traced_law=law, **limits)
@@ -78,7 +78,7 @@ def recorded_instance(steady: Instance, law: TracedLaw) -> Instance:
     names = sorted({part.model for item in law.runs for part in item.stages})
     places = ("edge", "far-edge")
     return steady.replace(
-        clusters=tuple(Cluster(name=name, capacity=10, bandwidth=2, unit_cost=3) for name in places),
+        clusters=tuple(site(name) for name in places),
         models=tuple(Model(name=name, size=1, improvement=steady.models[0].improvement) for name in names),
         traced_law=law,
         initial_loss=2.4,

@@ -10,18 +10,18 @@ from scipy import stats
 
 from depl.models.problem.instance import (
     ComputeTable,
-    ConstantImprovement,
     Instance,
     InverseSqrtImprovement,
     Model,
 )
-from depl.models.problem.laws import Empirical, Law, Normal, StudentT
+from depl.models.problem.laws import Law, Normal
 from depl.models.problem.plan import Bounds, Claims, ClusterData, Plan, PlannedEpoch
 from depl.models.traces.fingerprints import RunFingerprint, RunFingerprints
 from depl.models.verifier import distribution as verifier_distribution
 from depl.models.verifier import rounded_sums
 from depl.models.verifier.plans import MOST_PLANS
 from depl.models.verifier.verify import Finding, Kind, Report, verify
+from tests.problems import atoms, gain, model, student
 
 changed = msgspec.structs.replace
 
@@ -79,7 +79,7 @@ def test_a_probability_of_exactly_one_minus_omega_is_feasible(steady, steady_pla
     assert verify(tiny.replace(quantile_level=0.75), tiny_optimum).ok
     failure = only_failure(verify(tiny.replace(quantile_level=0.7500001), tiny_optimum))
     assert (failure.equation, failure.amount) == ("(3)", pytest.approx(1e-7, rel=1e-6))
-    instance = noisy(steady, Empirical(values=(*[2] * 18, 1, 1))).replace(maximum_loss=8)
+    instance = noisy(steady, atoms(*[2] * 18, 1, 1)).replace(maximum_loss=8)
     one_epoch = changed(steady_plan, epochs=steady_plan.epochs[:1])
     assert verify(instance, one_epoch).ok
     assert the(verify(instance, one_epoch), "(3)").amount == 0
@@ -90,8 +90,7 @@ def test_a_probability_of_exactly_one_minus_omega_is_feasible(steady, steady_pla
 
 
 def noisy(steady: Instance, law: Law) -> Instance:
-    model = Model(name="net", size=1, demand=2, improvement=ConstantImprovement(noise=law))
-    return steady.replace(models=(model,))
+    return steady.replace(models=(model("net", law),))
 
 
 def tabled(steady: Instance, *work: float) -> Instance:
@@ -357,9 +356,9 @@ def undecidable(steady, monkeypatch) -> Iterator[tuple[Instance, Plan, Fraction]
     monkeypatch.setattr(verifier_distribution, "_MOST_PRODUCTS", 100)
     for name in ("_LEAST", "_MOST"):
         monkeypatch.setattr(rounded_sums, name, 2**8)
-    noise = Empirical(values=(0.31, 0.77, 1.04, 2.2))
-    model = Model(name="net", size=1, demand=2, improvement=InverseSqrtImprovement(scale=1, noise=noise))
-    instance = steady.replace(models=(model,), maximum_epochs=9, maximum_time=100, maximum_loss=4)
+    noise = atoms(0.31, 0.77, 1.04, 2.2)
+    net = model("net", InverseSqrtImprovement(scale=1, noise=noise))
+    instance = steady.replace(models=(net,), maximum_epochs=9, maximum_time=100, maximum_loss=4)
     epoch = PlannedEpoch(model="net", cluster="site", resources=8)
     plan = Plan(data=(ClusterData(cluster="site", datasets=("data",)),), epochs=(epoch,) * 9)
     found = verify(instance, plan).violation
@@ -381,8 +380,8 @@ def test_an_undecided_probability_fails_only_if_the_plan_claims_to_be_feasible(u
 
 
 def test_an_untruncated_switch_is_part_of_the_verdict(tiny, tiny_optimum):
-    jump = StudentT(degrees_of_freedom=1.5, location=0.4, scale=0.1)
-    bell = ConstantImprovement(noise=Normal(mean=4, variance=0.01))
+    jump = student(1.5, 0.4, 0.1)
+    bell = gain(Normal(mean=4, variance=0.01))
     switch = changed(tiny.switches[0], law=jump)
     full = changed(tiny.models[0], improvement=bell)
     instance = tiny.replace(switches=(switch,), models=(full, tiny.models[1]), maximum_loss=7)
