@@ -8,9 +8,9 @@ import pytest
 
 from depl.models.evaluation.evaluate import Evaluation, evaluate
 from depl.models.evaluation.traced_loss import EndLaw
-from depl.models.problem.instance import Instance, Model, Switch
+from depl.models.problem.instance import Instance, Model
 from depl.models.problem.laws import Forbidden
-from depl.models.problem.plan import Bounds, Claims, ClusterData, Plan, PlannedEpoch
+from depl.models.problem.plan import Bounds, Claims, Plan
 from depl.models.problem.traced_law import TracedLaw
 from depl.models.risk.certify import certified_quantile
 from depl.models.solving.result import Termination
@@ -32,26 +32,19 @@ from tests.cases.verifier_traces_cases import (
     step,
     switched,
 )
-from tests.problems import model, site
+from tests.problems import model, site, switches
+from tests.problems import plan as plan_of
 
 
 def planning(steady: Instance, law: TracedLaw, **target) -> Instance:
     """Two models on two clusters; the first model's improvement would reach any target at once."""
-    clusters = tuple(site(name) for name in ("edge", "far"))
-    models = tuple(
-        model(name, steady.models[0].improvement, demand=demand) for name, demand in (("full", 2), ("cut", 1))
-    )
     limits = {"initial_loss": 4.0, "maximum_epochs": 4, "maximum_time": 40.0, **target}
-    return steady.replace(clusters=clusters, models=models, traced_law=law, **limits)
+    models = model("full", 2), model("cut", 2, demand=1)
+    return steady.replace(clusters=(site("edge"), site("far")), models=models, traced_law=law, **limits)
 
 
-def planned(plan: Schedule, resources: float = 2.0, claims: Claims | None = None) -> Plan:
-    clusters = dict.fromkeys(cluster for _, cluster in plan)
-    return Plan(
-        data=tuple(ClusterData(cluster=name, datasets=("data",)) for name in clusters),
-        epochs=tuple(PlannedEpoch(model=m, cluster=c, resources=resources) for m, c in plan),
-        claims=claims,
-    )
+def planned(rows: Schedule, resources: float = 2.0, claims: Claims | None = None) -> Plan:
+    return plan_of(*((*row, resources) for row in rows), claims=claims)
 
 
 def the(report: Report, equation: str) -> Finding:
@@ -157,8 +150,7 @@ def test_a_plan_outside_the_support_or_with_a_forbidden_switch_fails_whatever_it
     assert the(report, "traced law, support").message.startswith("epoch 4: the law has no row")
     assert np.isnan(report.expected_loss)
     assert (report.violation.lower, report.violation.upper) == (0, 1)
-    rows = (Switch(previous="full", following="cut", law=Forbidden()),)
-    report = verify(instance.replace(switches=rows), planned(UNSEEN))
+    report = verify(instance.replace(switches=switches({("full", "cut"): Forbidden()})), planned(UNSEEN))
     assert the(report, "Sec. III, switches").message == "epoch 3: 'full' may not be followed by 'cut'"
     assert not the(report, "(3)").ok
 
@@ -209,26 +201,28 @@ def test_atoms_of_a_logarithm_are_met_within_a_billionth_of_it(steady):
 def test_an_expected_loss_too_large_for_a_number_is_infinite(steady):
     law = changed(paired(6), steps=(step(1, 0, 0.5), step(2, 0, 0.5)), scale="log")
     law = changed(law, runs=tuple(changed(item, losses=(1.0, 1.0, 1.0)) for item in law.runs))
-    report = verify(planning(steady, law, maximum_loss=1), planned(schedule((FULL, 1))))
-    assert report.expected_loss == pytest.approx(1, rel=1e-12)
-    assert report.violation == Bracket(0, 0)
-    lifted = changed(law, deviations=(1400.0,))
-    report = verify(planning(steady, lifted, maximum_loss=1), planned(schedule((FULL, 1))))
-    assert (report.expected_loss, report.violation) == (math.inf, Bracket(1, 1))
+    for deviations, expected, violation in (((), 1, 0), ((1400.0,), math.inf, 1)):
+        instance = planning(steady, changed(law, deviations=deviations), maximum_loss=1)
+        report = verify(instance, planned(schedule((FULL, 1))))
+        assert report.expected_loss == pytest.approx(expected, rel=1e-12)
+        assert report.violation == Bracket(violation, violation)
+
+
+def cheapest_of_two() -> tuple[Plan, float]:
+    """Full and then cut: works of 8 and 4 in time 40 - 2 / 2, with resources as their roots."""
+    plan, roots = planned(schedule((FULL, 1), (CUT, 1))), np.sqrt([8, 4])
+    epochs = zip(plan.epochs, (roots * roots.sum() / 39).tolist(), strict=True)
+    plan = changed(plan, epochs=tuple(changed(epoch, resources=x) for epoch, x in epochs))
+    return plan, 3 * float(roots.sum() ** 2) / 39
 
 
 def test_a_lower_bound_is_proved_by_listing_the_plans_inside_the_support(steady):
     """Improvements would do with one epoch; by the traces full and then cut are the cheapest of two.
 
-    After one epoch l = 3; after full, full l = 2 + d, after full, cut l = 1.8 + f. Works of 8 and 4 in time
-    40 - 2 / 2 cost at least 3 (sqrt(8) + sqrt(4))^2 / 39, with resources as the roots.
+    After one epoch l = 3; after full, full l = 2 + d, after full, cut l = 1.8 + f.
     """
     instance = planning(steady, switched(), maximum_loss=2, quantile_level=0.5, maximum_epochs=2)
-    plan = planned(schedule((FULL, 1), (CUT, 1)))
-    roots = np.sqrt([8, 4])
-    epochs = zip(plan.epochs, roots * roots.sum() / 39, strict=True)
-    plan = changed(plan, epochs=tuple(changed(epoch, resources=float(x)) for epoch, x in epochs))
-    cost = 3 * float(roots.sum() ** 2) / 39
+    plan, cost = cheapest_of_two()
     for claimed in (cost, cost / 2):
         report = verify(instance, changed(plan, claims=Claims(cost=cost, lower_bound=claimed)))
         assert not report.failures
@@ -236,8 +230,7 @@ def test_a_lower_bound_is_proved_by_listing_the_plans_inside_the_support(steady)
         assert report.proved_bound == claimed
     expensive = planned(schedule((FULL, 2)), resources=0.5, claims=Claims(lower_bound=2.0))
     failure = the(verify(instance, expensive), "claim: lower_bound")
-    assert failure.kind is Kind.FAILED
-    assert failure.amount == pytest.approx(2 - cost, rel=1e-6)
+    assert (failure.kind, failure.amount) == (Kind.FAILED, pytest.approx(2 - cost, rel=1e-6))
 
 
 def nonsense() -> TracedLaw:
@@ -277,12 +270,10 @@ def test_the_least_loss_itself_is_not_below_all_that_were_seen(steady):
     """All runs end at 1, which no loss is below."""
     law = changed(paired(20), steps=(step(1, 1, 0), step(2, 1, 0)))
     law = changed(law, runs=tuple(changed(item, losses=(4.0, 1.0, 1.0)) for item in law.runs))
-    for least in (law, exponential(law)):
-        bound = 1.0 if least is law else math.e
+    for least, bound in ((law, 1.0), (exponential(law), math.e)):
         instance = planning(steady, least, maximum_loss=bound, quantile_level=0.9)
         assert verify(instance, planned(schedule((FULL, 2)))).ok
-        found = solve(instance, "enumerate")
-        assert found.plan is not None
+        assert solve(instance, "enumerate").plan is not None
 
 
 @pytest.mark.parametrize("method", ["enumerate", "scenario-search"])

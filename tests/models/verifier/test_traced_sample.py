@@ -8,7 +8,7 @@ import pytest
 
 from depl.models.evaluation import in_scenarios as sampling
 from depl.models.evaluation.in_scenarios import TracedSample
-from depl.models.problem.instance import Instance, Switch
+from depl.models.problem.instance import Instance
 from depl.models.problem.laws import Forbidden
 from depl.models.problem.plan import Claims, DualClaim, Plan, ScenarioClaim
 from depl.models.scenarios import draws
@@ -41,17 +41,16 @@ from tests.cases.verifier_traces_cases import (
     schedule,
     switched,
 )
-from tests.models.verifier.test_traced_plans import planned, planning, recorded_instance, the
+from tests.models.verifier.test_traced_plans import cheapest_of_two, planned, planning, recorded_instance, the
+from tests.problems import switches
 
-FULL_NUMBER, CUT_NUMBER = 0, 1
 
-
-def sample_of(size: int, epochs: int = 4, **numbers: dict[tuple[int, ...], list[float]]) -> DrawnSample:
-    """All numbers 0.35 but those given, by (epoch, model) or (epoch, model, model)."""
-    models, pairs = np.full((size, epochs, 2), 0.35), np.full((size, epochs, 2, 2), 0.35)
-    for (epoch, *rest), values in {**numbers.get("models", {}), **numbers.get("pairs", {})}.items():
-        (models if len(rest) == 1 else pairs)[(slice(None), epoch - 1, *rest)] = values
-    return given_sample((models, pairs), None)
+def sample_of(size: int, numbers: dict[tuple[int, int], list[float]]) -> DrawnSample:
+    """All numbers 0.35 but those given, by epoch and model: 0 for full, 1 for cut."""
+    models = np.full((size, 4, 2), 0.35)
+    for (epoch, model), values in numbers.items():
+        models[:, epoch - 1, model] = values
+    return given_sample((models, np.full((size, 4, 2, 2), 0.35)), None)
 
 
 def losses_of(instance: Instance, sample: DrawnSample, plan: Schedule) -> Ends:
@@ -74,16 +73,14 @@ def test_a_stage_takes_the_number_of_its_first_epoch_and_model(steady):
 
     Or exponentials of that.
     """
-    of_models = {
-        (1, FULL_NUMBER): [0.1, 0.1, 0.9, 0.4, 0.4],
-        (3, CUT_NUMBER): [0.1, 0.9, 0.5 - 1e-9, 0.2, 0.3],
-    }
+    numbers = {(1, 0): [0.1, 0.1, 0.9, 0.4, 0.4], (3, 1): [0.1, 0.9, 0.5 - 1e-9, 0.2, 0.3]}
     expected = [0.7 - 0.075 - 0.25, 0.7 - 0.075 + 0.25, 0.7 + 0.075, 0.7 - 0.025 - 0.25, 0.7 - 0.025]
-    sample = sample_of(5, models=of_models)
-    plain = losses_of(planning(steady, switched(), maximum_loss=1), sample, UNSEEN)
+    plain, logged = (
+        losses_of(planning(steady, law, maximum_loss=1), sample_of(5, numbers), UNSEEN)
+        for law in (switched(), exponential(switched()))
+    )
     assert width(plain) < 1e-10
     assert plain[0] == pytest.approx(expected, abs=1e-9)
-    logged = losses_of(planning(steady, exponential(switched()), maximum_loss=1), sample, UNSEEN)
     assert logged[0] == pytest.approx(np.exp(plain[0]), rel=1e-10)
     assert (logged[0] < np.exp(plain[0] + 1e-11)).all()
     assert (np.exp(plain[1] - 1e-11) < logged[1]).all()
@@ -92,21 +89,17 @@ def test_a_stage_takes_the_number_of_its_first_epoch_and_model(steady):
 def test_a_number_at_a_step_may_be_counted_either_way(steady):
     """Half of the residuals are -1 and half 1: at exactly one half both may be found."""
     instance = planning(steady, changed(paired(6), residuals="independent"), maximum_loss=3.0)
-    sample = sample_of(3, models={(1, FULL_NUMBER): [0.5 - 1e-12, 0.5, 0.5 + 1e-12]})
-    found = losses_of(instance, sample, schedule((FULL, 1)))
-    assert np.round(found[0], 6).tolist() == [3, 3, 5]
-    assert np.round(found[1], 6).tolist() == [3, 5, 5]
-    count = counted(instance, sample, planned(schedule((FULL, 1))))
-    assert (count.certain, count.possible) == (1, 2)
+    sample, plan = sample_of(3, {(1, 0): [0.5 - 1e-12, 0.5, 0.5 + 1e-12]}), schedule((FULL, 1))
+    assert np.round(losses_of(instance, sample, plan), 6).tolist() == [[3, 3, 5], [3, 5, 5]]
+    assert counted(instance, sample, planned(plan))[:2] == (1, 2)
 
 
 def test_losses_within_a_billionth_of_the_target_meet_it_and_between_two_readings_of_that_either(steady):
     """ln l(2) = 4.5, of the loss within 1e-9 or of its logarithm: l = 90, so within 9e-8."""
-    law, plan = exponential(changed(paired(6), residuals="independent")), schedule((FULL, 2))
-    sample = sample_of(1, models={(1, FULL_NUMBER): [0.9], (2, FULL_NUMBER): [0.9]})
-    loss = math.exp(4.5)
+    law, plan = exponential(changed(paired(6), residuals="independent")), planned(schedule((FULL, 2)))
     for away, certain, possible in ((0.0, 0, 0), (5e-8, 0, 1), (2e-7, 1, 1)):
-        found = counted(planning(steady, law, maximum_loss=loss - away), sample, planned(plan))
+        instance = planning(steady, law, maximum_loss=math.exp(4.5) - away)
+        found = counted(instance, sample_of(1, {(1, 0): [0.9], (2, 0): [0.9]}), plan)
         assert (found.certain, found.possible) == (certain, possible)
     assert traced_thresholds(switched(), 3.0) == [3.0 + 1e-9]
     assert max(traced_thresholds(law, -1.0)) == 0
@@ -134,13 +127,15 @@ def test_random_laws_of_all_kinds_give_the_losses_of_their_scenarios(count):
         for plan in every_schedule(instance)[::3]:
             if not the_support_ends(instance, planned(plan)):
                 compared += 1
-                found, expected = (
-                    losses_of(instance, sample, plan),
-                    scenario_losses(instance, drawn, planned(plan)),
-                )
-                assert ((found[0] <= expected) & (expected <= found[1])).all()
-                assert width(found) < 1e-10
+                assert_found(instance, sample, drawn, plan, 1e-10)
     assert compared > count
+
+
+def assert_found(instance, sample, drawn, plan: Schedule, narrow: float) -> np.ndarray:
+    found, expected = losses_of(instance, sample, plan), scenario_losses(instance, drawn, planned(plan))
+    assert ((found[0] <= expected) & (expected <= found[1])).all()
+    assert width(found) < narrow
+    return expected
 
 
 def the_support_ends(instance: Instance, plan: Plan) -> bool:
@@ -155,9 +150,7 @@ def test_recorded_runs_give_the_losses_of_their_scenarios(steady, scale, residua
     sample, drawn = redrawn(instance, 100, 5), draw_scenarios(instance, 100, 5)
     for first, second in ((17, 43), (12, 30)):
         plan = schedule((("pruned-50", "edge"), first), (("pruned-75", "far-edge"), second))
-        found, expected = losses_of(instance, sample, plan), scenario_losses(instance, drawn, planned(plan))
-        assert ((found[0] <= expected) & (expected <= found[1])).all()
-        assert width(found) < 1e-9
+        expected = assert_found(instance, sample, drawn, plan, 1e-9)
         assert expected[np.isfinite(expected)].std() > 1e-3
 
 
@@ -176,26 +169,22 @@ def claiming(instance: Instance, plan: Plan, size: int = 200, seed: int = 7, **c
     return changed(plan, claims=Claims(scenarios=ScenarioClaim(**(fields | changes))))
 
 
-SWITCHED = (switched(), exponential(switched()))
-APART = [changed(law, residuals="independent", deviations=(-0.01, 0.03)) for law in SWITCHED]
+LOGGED = changed(exponential(switched()), residuals="independent", deviations=(-0.01, 0.03))
 
 
-@pytest.mark.parametrize("law", [SWITCHED[0], *APART])
-def test_a_plan_is_judged_by_the_misses_of_its_scenarios(steady, law):
+@pytest.mark.parametrize(("law", "bound"), [(switched(), 0.8), (LOGGED, math.exp(0.8))])
+def test_a_plan_is_judged_by_the_misses_of_its_scenarios(steady, law, bound):
     """l(4), or its logarithm, is above 0.8 in about a quarter of them."""
-    bound = 0.8 if law.scale == "loss" else math.exp(0.8)
     instance = planning(steady, law, maximum_loss=bound, quantile_level=0.6)
     plan = claiming(instance, planned(UNSEEN))
-    report = verify(instance, plan)
+    report, misses = verify(instance, plan), plan.claims.scenarios.misses
     assert report.ok
     for equation in ("claim: scenarios", "claim: scenarios.digest"):
         assert the(report, equation).kind is Kind.CHECKED
-    misses = plan.claims.scenarios.misses
     assert 30 < misses < 70
     strict = instance.replace(quantile_level=0.95)
     short = verify(strict, changed(claiming(strict, planned(UNSEEN)), instance=None))
-    assert [finding.equation for finding in short.failures] == ["(3)"]
-    assert the(short, "(3)").amount == misses - 10
+    assert [(finding.equation, finding.amount) for finding in short.failures] == [("(3)", misses - 10)]
 
 
 def test_claims_that_no_stream_of_a_traced_law_can_have_are_not_accepted(steady):
@@ -232,14 +221,20 @@ def test_numbers_that_are_given_are_compared_with_the_stream(steady):
     assert not the(verify(instance, wrong), "claim: scenarios.digest").ok  # also of numbers drawn again
 
 
-def test_scenarios_do_not_make_up_for_a_loss_that_is_not_defined(steady):
+def test_scenarios_do_not_make_up_for_a_loss_that_is_not_defined_nor_a_dual_bound_for_a_law(steady):
     instance = planning(steady, switched(), maximum_loss=6)
     claims = claiming(instance, planned(UNSEEN)).claims
-    outside = verify(instance, planned(schedule((FULL, 2), (CUT, 1), (FULL, 1)), claims=claims))
-    assert [finding.equation for finding in outside.failures] == ["(3)", "traced law, support"]
-    forbidden = instance.replace(switches=(Switch(previous="full", following="cut", law=Forbidden()),))
-    failures = verify(forbidden, planned(UNSEEN, claims=claims)).failures
-    assert [finding.equation for finding in failures] == ["(3)", "Sec. III, switches"]
+    outside = schedule((FULL, 2), (CUT, 1), (FULL, 1))
+    forbidden = instance.replace(switches=switches({("full", "cut"): Forbidden()}))
+    for place, plan, equation in (
+        (instance, outside, "traced law, support"),
+        (forbidden, UNSEEN, "Sec. III, switches"),
+    ):
+        failures = verify(place, planned(plan, claims=claims)).failures
+        assert [finding.equation for finding in failures] == ["(3)", equation]
+    dual = changed(claims, dual=DualClaim(bound=0.0, time_price=0.0, gain_price=0.0))
+    report = verify(instance, planned(UNSEEN, claims=dual))
+    assert the(report, "claim: dual bound").kind is Kind.UNDECIDED
 
 
 def test_the_plan_without_epochs_has_the_greatest_first_loss_in_all_scenarios(steady):
@@ -254,32 +249,18 @@ def test_the_plan_without_epochs_has_the_greatest_first_loss_in_all_scenarios(st
 # ---- bounds ----
 
 
-def test_a_dual_bound_says_nothing_under_a_traced_law(steady):
-    instance = planning(steady, switched(), maximum_loss=6)
-    plan = claiming(instance, planned(UNSEEN))
-    claims = changed(plan.claims, dual=DualClaim(bound=0.0, time_price=0.0, gain_price=0.0))
-    assert the(verify(instance, changed(plan, claims=claims)), "claim: dual bound").kind is Kind.UNDECIDED
-
-
 def test_lower_bounds_on_scenarios_are_proved_by_listing(steady):
     """As under the law: full and then cut are the cheapest to reach 2 in half of all cases."""
     instance = planning(steady, switched(), maximum_loss=2, quantile_level=0.4, maximum_epochs=2)
-    roots = np.sqrt([8, 4])
-    cost = 3 * float(roots.sum() ** 2) / 39
-    plan = planned(schedule((FULL, 1), (CUT, 1)))
-    epochs = zip(plan.epochs, roots * roots.sum() / 39, strict=True)
-    plan = changed(plan, epochs=tuple(changed(epoch, resources=float(x)) for epoch, x in epochs))
+    plan, cost = cheapest_of_two()
     plan = claiming(instance, plan)
     proved = verify(instance, changed(plan, claims=changed(plan.claims, cost=cost, lower_bound=cost)))
     assert not proved.failures
     assert proved.proved_bound == cost
     expensive = claiming(instance, planned(schedule((FULL, 2)), resources=0.5))
-    failure = the(
-        verify(instance, changed(expensive, claims=changed(expensive.claims, lower_bound=2.0))),
-        "claim: lower_bound",
-    )
-    assert failure.kind is Kind.FAILED
-    assert failure.amount == pytest.approx(2 - cost, rel=1e-6)
+    expensive = changed(expensive, claims=changed(expensive.claims, lower_bound=2.0))
+    failure = the(verify(instance, expensive), "claim: lower_bound")
+    assert (failure.kind, failure.amount) == (Kind.FAILED, pytest.approx(2 - cost, rel=1e-6))
 
 
 def test_no_more_plans_are_counted_than_probabilities_computed(steady, monkeypatch):
