@@ -8,28 +8,22 @@ import msgspec
 import pytest
 from scipy import stats
 
-from depl.models.evaluation import loss_law as module
 from depl.models.evaluation.evaluate import (
     Constraint,
     Evaluation,
     Reading,
-    epoch_loads,
     evaluate,
     final_loss,
-    plan_steps,
 )
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.problem.epochs import FinalLoss, Load, LossStep, Term
+from depl.models.problem.epochs import FinalLoss, Term
 from depl.models.problem.instance import (
     Cluster,
     ComputeTable,
-    Dataset,
-    Instance,
     TabledImprovement,
 )
-from depl.models.problem.laws import Normal, Zero
 from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
-from tests.problems import atoms, gain, model, site
+from tests.problems import atoms, gain, model
 
 
 def training(*epochs: tuple[str, str, float], data: dict[str, tuple[str, ...]] | None = None) -> Plan:
@@ -68,18 +62,6 @@ def test_the_tiny_optimum_has_the_numbers_that_were_computed_by_hand(tiny, tiny_
     assert found.quantile is not None
     assert found.quantile.exact == Fraction(25, 4)
     assert found.feasible
-
-
-def test_the_final_loss_of_the_tiny_optimum_is_written_out(tiny, tiny_optimum):
-    gain, switch = atoms(2, 6), atoms(0.25, 0.5)
-    assert final_loss(tiny, tiny_optimum) == FinalLoss(13.75, ((Term(1.0, switch), 1), (Term(-1.0, gain), 2)))
-    assert plan_steps(tiny, tiny_optimum) == [
-        LossStep(1.0, 0.0, (Term(-1.0, gain),)),
-        LossStep(1.0, 0.0, (Term(-1.0, gain),)),
-        LossStep(1.0, -1.25, (Term(1.0, switch),)),
-    ]
-    cloud, edge = Load(4, 4, 10, 0.5), Load(1, 1, 4, 1)
-    assert epoch_loads(tiny, tiny_optimum) == [cloud, cloud, edge]
 
 
 def test_a_normal_loss_has_the_probability_and_quantile_of_its_closed_form(bell):
@@ -269,48 +251,8 @@ def test_the_letter_of_the_data_constraint_wants_every_cluster_with_data_in_ever
 # --- from epoch to epoch -------------------------------------------------------------------------------
 
 
-def test_steps_are_asked_for_with_their_epoch_their_age_and_their_predecessor(steady, monkeypatch):
-    asked = []
-
-    def record(
-        instance: Instance, epoch: int, since: int, previous: str | None, model: str, data: frozenset[str]
-    ) -> LossStep:
-        asked.append((epoch, since, previous, model, data))
-        return LossStep(1.0, 0.0, ())
-
-    monkeypatch.setattr(module, "loss_step", record)
-    other = msgspec.structs.replace(steady.models[0], name="other")
-    instance = steady.replace(models=[steady.models[0], other], maximum_epochs=9, other_switches=Zero())
-    plan = training(*((model, "site", 4.0) for model in ("net", "net", "net", "other", "net", "net")))
-    data = frozenset({"data"})
-    plan_steps(instance, plan)
-    assert asked == [
-        (1, 0, None, "net", data),
-        (2, 1, "net", "net", data),
-        (3, 2, "net", "net", data),
-        (4, 0, "net", "other", data),
-        (5, 0, "other", "net", data),
-        (6, 1, "net", "net", data),
-    ]
-    for initial in ("net", "other"):
-        asked.clear()
-        plan_steps(instance.replace(initial_model=initial), plan)
-        assert asked[:2] == [(1, 0, initial, "net", data), (2, 1, "net", "net", data)]
-
-
 def test_an_initial_model_makes_the_first_epoch_a_switch(tiny):
     plan = training(("pruned", "cloud", 3.0), data={"cloud": ("archive", "sensors")})
     switch = ((Term(1.0, atoms(0.25, 0.5)), 1),)
     for initial, terms in ((None, ()), ("full", switch), ("pruned", ())):
         assert final_loss(tiny.replace(initial_model=initial), plan) == FinalLoss(12.5, terms)
-
-
-def test_a_mere_change_of_cluster_is_no_switch(steady):
-    twice = steady.replace(
-        clusters=[site(name) for name in ("site", "annex")],
-        datasets=[Dataset(name="data", volume=4)],
-        other_switches=Normal(mean=1, variance=1),
-    )
-    plan = training(("net", "site", 4.0), ("net", "annex", 4.0), data={"site": ("data",), "annex": ("data",)})
-    assert final_loss(twice, plan) == FinalLoss(6.0, ())
-    assert evaluate(twice, plan).feasible

@@ -13,15 +13,15 @@ from depl.models.foundation.documents import decode_document, encode_document
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.affine_law import Known, following, positions
 from depl.models.problem.instance import Instance
-from depl.models.problem.traced_law import ObservedRun, Stage, TracedLaw
+from depl.models.problem.traced_law import ObservedRun, Stage
 from depl.models.scenarios.draws import draw_scenarios
 from depl.models.solving.solve import solve
 from depl.models.verifier.distribution import tail_probability
 from depl.models.verifier.laws import decimal
 from depl.models.verifier.traces import traced_loss
-from tests.cases.memory_cases import FAR, FULL, cheapest_cost, every_schedule, run_of
+from tests.cases.memory_cases import FAR, FULL, cheapest_cost, every_schedule
 from tests.cases.observed_run_cases import observed_cases, rest_of
-from tests.cases.traced_law_cases import full_then_far, halves, plan_of
+from tests.cases.traced_law_cases import halves, plan_of
 from tests.models.evaluation.test_traced_sampling import quantiles, stream
 from tests.oracles.observed_run import ObservedOracle
 from tests.oracles.traced_law import Schedule, on_scale
@@ -119,25 +119,6 @@ def with_unlike(oracle: ObservedOracle, schedule: Schedule, k: int, losses: np.n
     return found
 
 
-def test_independent_residuals_of_a_rest_are_bounded_from_epoch_to_epoch(states):
-    asked = 0
-    for document, oracle, schedules in states:
-        for schedule in schedules if document.residuals == "independent" else ():
-            maximum = maxima_of(oracle, schedule)[1]
-            limit = on_scale(document, maximum) + 1e-9
-            paths, stops = np.full((1, 1), oracle.loss), [float(oracle.loss > limit)]
-            for place in oracle.ahead(schedule):
-                values, counts = np.unique(np.round(oracle.residuals(place), 12), return_counts=True)
-                last = np.add.outer(oracle.step(place, paths[-1], 0.0), np.repeat(values, counts)).ravel()
-                paths = np.vstack([np.repeat(paths, counts.sum(), axis=1), last])
-                stays = np.add.outer(paths[1:], oracle.deviations) > limit
-                stops.append(float(stays.all(axis=0).mean()) * stops[0])
-            found = traced_survival(document, schedule, maximum)
-            assert all(item.upper >= share - 1e-12 for item, share in zip(found, stops, strict=True))
-            asked += 0 < stops[-1] < 1
-    assert asked > 3
-
-
 def test_scenarios_of_a_rest_are_the_quantiles_at_its_own_numbers(states):
     """Epochs, and with them the numbers of the stream, are counted from the first one to come."""
     asked = 0
@@ -196,25 +177,6 @@ def meets(oracle: ObservedOracle, schedule: Schedule, maximum: float) -> bool:
     quantile = values[order][np.searchsorted(reached, 0.7 * reached[-1] - 1e-9)]
     above, all_weight = oracle.share_above(schedule, maximum)
     return quantile >= below - 2e-9 * max(1.0, abs(below)) and 10 * above <= 3 * all_weight
-
-
-def test_probabilities_given_all_states_have_that_of_the_start_as_their_mean():
-    """The tower property, exactly: independent residuals, without deviations, all states of one epoch."""
-    law = forgetful()
-    start = end_law(law, (FULL, FAR)).violation(1.6)
-    states = [0.5 * first + 0.5 + moved for first in (4.0, 4.0) for moved in (-0.5, 0.5)]
-    given = [end_law(law.after((FULL,), loss), (FAR,)).violation(1.6).exact for loss in states]
-    assert len(set(given)) > 1
-    assert sum(given, Fraction(0)) / len(given) == start.exact
-
-
-def forgetful() -> TracedLaw:
-    """Runs full-far of losses 4, 2 or 3, and then a quarter of that and one or two more."""
-    runs = [
-        run_of([(FULL, 1), (FAR, 1)], [4.0, 2.0 + index % 2, 1.0 + 0.25 * (2 + index % 2) + index // 2 % 2])
-        for index in range(8)
-    ]
-    return full_then_far(runs, 0.25, residuals="independent")
 
 
 def test_a_state_by_hand():

@@ -122,22 +122,6 @@ def test_losses_that_leave_the_grid_are_bounded_on_both_sides():
     assert grid.exceedance(laws, np.array([grid.lower - 5]), 6)[0] < 0.99
 
 
-def test_a_law_without_any_spread_is_a_point():
-    """All runs alike: losses 1, 0.5, 0.25 exactly."""
-    runs = [run_of([(FULL, 2)], [1.0, 0.5, 0.25])] * 6
-    steps = [
-        FittedStep(model="full", cluster="edge", first=True, age=age, intercept=0, retention=0.5)
-        for age in (1, 2)
-    ]
-    document = TracedLaw(runs=runs, steps=steps, residuals="independent")
-    grid = LossGrid.of(document.law)
-    laws = state(grid, (FULL, FULL))
-    assert grid.exceedance(laws, np.array([0.25 - 3 * grid.width]), 6)[0] == pytest.approx(1, abs=2 * NOISE)
-    assert grid.exceedance(laws, np.array([0.25 + 5 * grid.width]), 6)[1] == pytest.approx(0, abs=2 * NOISE)
-    lower, upper = grid.exceedance(laws, np.array([0.25]), 6)
-    assert (lower, upper) == pytest.approx((0, 1), abs=2 * NOISE)  # a tie at the maximum is not decided
-
-
 def test_an_atom_within_a_billionth_of_the_maximum_counts_as_met():
     """One run in eight ends at 2, the others at 1; a grid step is narrower than a billionth."""
     runs = [run_of([(FULL, 1)], [1.0, 1.0 + 1e-9 * (index == 0)]) for index in range(8)]
@@ -150,20 +134,3 @@ def test_an_atom_within_a_billionth_of_the_maximum_counts_as_met():
         lower, upper = grid.exceedance(laws, np.array([1 + above]), 6)
         assert lower <= wanted <= upper
         assert upper - lower < 3 * NOISE
-
-
-def test_retention_zero_forgets_what_has_left_the_grid_on_neither_side():
-    """What was lost stays lost: the bounds get no wider than that, and stay bounds."""
-    bare = walk(0.5, 4)
-    steps = [
-        *bare.steps[:3],
-        FittedStep(model="full", cluster="edge", first=True, age=4, intercept=1, retention=0),
-    ]
-    document = TracedLaw(runs=bare.runs, steps=tuple(steps), residuals="independent")
-    grid, schedule = LossGrid.of(document.law, 256), (FULL,) * 4
-    before, after = state(grid, schedule[:3]), state(grid, schedule)
-    assert (after.sum(axis=1) <= before.sum(axis=1) + 1e-12).all()
-    for maximum in (0.4, 0.5, 1.0, 1.5, 1.6):
-        wanted = Oracle(document).violation(schedule, maximum)
-        lower, upper = grid.exceedance(after, np.array([maximum]), 6)
-        assert lower <= wanted <= upper

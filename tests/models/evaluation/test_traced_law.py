@@ -12,7 +12,6 @@ from depl.models.evaluation.traced_law import (
     Mixed,
     confident_weights,
     epochs_ahead,
-    independent_loss,
     mixture_of,
     runs_to_carry,
     settled_losses,
@@ -59,16 +58,6 @@ def test_recorded_runs_give_back_their_own_final_losses():
             found = mixture_of(law, ends_of(plan))
             assert found.together
             assert atoms_of(found) == pytest.approx(np.sort(final[runs]), abs=1e-12)
-
-
-def test_a_known_loss_moves_the_final_one_by_the_retentions_to_come(law):
-    plan = schedule(3)
-    retained = float(np.prod([law.step(item).retention for item in positions(plan)[5:]]))
-    for centre in (
-        lambda known: independent_loss(law, plan, known).mean(),
-        lambda known: atoms_of(mixture_of(law, ends_of(plan), known=known)).mean(),
-    ):
-        assert centre(Known(5, 0.6)) - centre(Known(5, 0.5)) == pytest.approx(0.1 * retained)
 
 
 # --- where the law refuses --------------------------------------------------------------------------------
@@ -206,19 +195,6 @@ def promised_staged(first: np.ndarray, second: np.ndarray, diverged: int = 0) ->
     mixed = mixture_of(law, positions((FULL, FAR)), Counting(unseen=UNSEEN, diverged=diverged))
     assert [part.size - diverged for part in mixed.parts] == [len(first) + 1, len(second) + 1]
     return float(*exceedances(mixed, np.zeros(1), [LIMIT]))
-
-
-def test_promises_are_right_on_average_where_some_runs_diverge():
-    """A third of all runs diverges; as many beside those seen as did are counted, however many these are."""
-    rng = np.random.default_rng(5)
-    truth = 1 / 3 + 2 / 3 * float(stats.lognorm(1).sf(LIMIT))
-    promises = []
-    for _ in range(SETS):
-        drawn, lost = rng.lognormal(size=12), rng.random(12) < 1 / 3
-        if not lost.all():
-            promises.append(promised_whole(drawn[~lost], diverged=int(lost.sum())))
-    assert is_at_least(promises, truth)
-    assert np.mean(promises) == pytest.approx(truth + (1 - truth) / 13, abs=0.02)
 
 
 def is_at_least(promises: list[float], truth: float) -> bool:

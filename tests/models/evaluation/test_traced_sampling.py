@@ -122,25 +122,6 @@ def test_losses_are_those_of_the_documented_stream(cases):
     assert several > 10
 
 
-def test_frequencies_are_those_of_the_law(cases):
-    """No distribution function of 20 000 draws is further off than one in a billion is (Massart)."""
-    size = 20_000
-    reach = math.sqrt(math.log(2e9) / (2 * size))
-    seen = 0
-    for index, (document, oracle, schedules) in enumerate(cases):
-        sample = sample_of(document, size, index)
-        for schedule in schedules[:: max(1, len(schedules) // 2)]:
-            values, weights = oracle.law(schedule)
-            order = np.argsort(values)
-            values, share = values[order], np.cumsum(weights[order]) / weights.sum()
-            found = np.sort(sample.losses(schedule))
-            below = np.searchsorted(found, values + 1e-9, side="right") / size
-            last = np.append(values[1:] > values[:-1] + 1e-8, True)
-            assert np.abs(below - share)[last].max() <= reach
-            seen += 1
-    assert seen > 10
-
-
 def test_quantiles_at_the_ends_and_at_the_steps():
     """Nineteen whole runs, half of them ending at 1 and the others at 2, and one unseen beyond all."""
     law = halves(19, unseen_loss=9.0)

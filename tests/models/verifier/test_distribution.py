@@ -57,45 +57,41 @@ def assert_tight(found: Bracket, expected: float, relative: float) -> None:
 # ---- closed forms and quadrature ----
 
 
-def convolved(density, above, low: float, high: float, *centres: float) -> float:
-    """The mean of ``above`` under ``density``, on pieces that get ever smaller towards kinks and peaks."""
-    inside = [x for x in centres if low < x < high]
-    halves = (high - low) * 0.5 ** np.arange(1, 46)
+def base_of(law: Law):
+    """The law in scipy.stats, without its truncation."""
+    if isinstance(law, InverseGamma):
+        return stats.invgamma(law.shape, scale=law.scale)
+    if isinstance(law, Lognormal):
+        return stats.lognorm(math.sqrt(law.log_variance), scale=math.exp(law.log_mean))
+    if isinstance(law, Normal):
+        return stats.norm(law.mean, math.sqrt(law.variance))
+    return stats.t(law.degrees_of_freedom, law.location, law.scale)
+
+
+def of_pair(rows: list[tuple], gap: float) -> float:
+    """P(a X + b Y > gap) by Gauss-Legendre quadrature over X, on pieces ever smaller towards kinks and peaks.
+
+    With atoms before the two, the mean over these.
+    """
+    if len(rows) == 3:
+        (factor, law), *rest = rows
+        return math.fsum(of_pair(rest, gap - factor * value) for value in law.values) / len(law.values)
+    (a, law), (b, other) = rows
+    base, beside = base_of(law), base_of(other)
+    (start, stop), (least, most) = law.support(), other.support()
+    low, high = max(start, float(base.ppf(1e-16))), min(stop, float(base.isf(1e-16)))
+    kinks = [float(base.median()), *((gap - b * y) / a for y in (least, most, float(beside.median())))]
+    inside = [x for x in kinks if low < x < high]
+    halves = (high - low) * 0.5 ** np.arange(1, 61)
     cuts = [low, high, *inside, *(x + sign * step for x in inside for sign in (-1, 1) for step in halves)]
-    cuts = np.array(sorted({float(x) for x in cuts if low <= x <= high}))
+    edges = np.array(sorted({float(x) for x in cuts if low <= x <= high}))
     nodes, weights = np.polynomial.legendre.leggauss(40)
-    widths = np.diff(cuts)[:, None] / 2
-    places = cuts[:-1, None] + widths * (1 + nodes)
-    return math.fsum((widths * weights * density(places) * above(places)).ravel())
-
-
-def two_epochs(base, gap: float) -> float:
-    """P(-X - X' / 2 > gap)."""
-    return convolved(base.pdf, lambda x: base.cdf((-gap - x) / 0.5), 0, -gap, float(base.median()))
-
-
-def two_student(gap: float) -> float:
-    first, second = stats.t(1.5, 0.1, 0.3), stats.t(3, 0, 0.8)
-    return first.sf(1e9) + convolved(first.pdf, lambda x: second.sf(gap - x), -1e9, 1e9, 0.1, gap)
-
-
-def normal_and_student(scale: float, gap: float) -> float:
-    jump, rest = stats.t(2, 0.1, scale), stats.norm(-1, 0.2 * math.sqrt(2))
-    return convolved(rest.pdf, lambda y: jump.sf(gap - y), -4, 2, -1, gap - 0.1)
-
-
-def epoch_and_truncated() -> float:
-    base, raw = stats.invgamma(30, scale=29), stats.t(2, 0.1, 0.2)
-    return convolved(raw.pdf, lambda y: base.cdf(0.6 + y), -0.6, 3, 0.1, 0.4) / (raw.cdf(3) - raw.cdf(-1))
-
-
-def two_truncated(first, low: float, high: float, second, least: float, most: float, gap: float) -> float:
-    def above(x):
-        return second.cdf(most) - second.cdf(np.clip(gap - x, least, most))
-
-    mass = (first.cdf(high) - first.cdf(low)) * (second.cdf(most) - second.cdf(least))
-    kinks = gap - least, gap - most, gap - second.mean(), first.mean()
-    return convolved(first.pdf, above, low, high, *kinks) / mass
+    widths = np.diff(edges)[:, None] / 2
+    places = edges[:-1, None] + widths * (1 + nodes)
+    end = np.clip((gap - a * places) / b, least, most)
+    above = beside.sf(end) - beside.sf(most) if b > 0 else beside.cdf(end) - beside.cdf(least)
+    masses = (base.cdf(stop) - base.cdf(start)) * (beside.cdf(most) - beside.cdf(least))
+    return math.fsum((widths * weights * base.pdf(places) * above).ravel()) / masses
 
 
 def truncated(gap: float) -> float:
@@ -105,87 +101,62 @@ def truncated(gap: float) -> float:
 
 def arctangents(sign: int, point: float) -> float:
     """P(X <= x) = (arctan((x - 1/2) / 2) - arctan(-3/4)) / (arctan 2 - arctan(-3/4))."""
-    angle = math.atan((min(point, 4.5) - 0.5) / 2)
+    angle = math.atan((point - 0.5) / 2)
     below = (angle - math.atan(-0.75)) / (math.atan(2) - math.atan(-0.75))
     return below if sign < 0 else 1 - below
-
-
-def sharp_peak() -> float:
-    """Most of X is near 0.001, and E X is 20 times that: P(N - 2 X > -1), integrated over ln X."""
-    places, step = np.linspace(-12, 40, 20_000, retstep=True)
-    masses = step * np.exp(places) * stats.invgamma.pdf(np.exp(places), 1.05, scale=1e-3)
-    return float(masses @ stats.norm.sf(2 * np.exp(places) - 1))
-
-
-def kinks_beside_atoms() -> float:
-    """Each of seven equal atoms adds the tail of two truncated switches."""
-    one, other = stats.t(8, 0.0506, 0.00725), stats.t(3, 0.0594, 0.0145)
-    gaps = [value - 0.1441317855327325 for value in SEVEN.values]
-    return math.fsum(two_truncated(one, 0, 0.152, other, 0, 0.178, gap) for gap in gaps) / 7
 
 
 NORMALS = [*((-1 / math.sqrt(k), UNIT) for k in range(2, 22)), (0.4, UNIT, 3)]
 MEAN = 1.2 - sum(1 / math.sqrt(k) for k in range(2, 22))
 DEVIATION = 0.2 * math.sqrt(0.48 + sum(1 / k for k in range(2, 22)))
-SHARP, THIN = InverseGamma(shape=1.2, scale=1), InverseGamma(shape=1.2, scale=0.2)
 NARROW = InverseGamma(mean=1, variance=1e-3)
-WIDE = Lognormal(log_mean=0, log_variance=0.5)
-HALVES = (-1, Normal(mean=0.5, variance=0.04), 2)
-COIN, THREE = atoms(0, 1), atoms(1, 3, weights=(3, 1))
-SEVEN = atoms(0.279, 0.332, 0.329, 0.36, 0.269, 0.371, 0.324)
-CAUCHY = student(1, 0.5, 2.0, -1.0, 4.5)
+COIN, THREE, CAUCHY = atoms(0, 1), atoms(1, 3, weights=(3, 1)), student(1, 0.5, 2.0, -1.0, 4.5)
 SPREAD = math.log(1 + 3 / 4)
+TWO_BELOW = -2 * math.exp(-SPREAD / 2 - 2 * SPREAD**0.5)
 
-TAILS = [
+CLOSED = [
     *((NORMALS, MEAN + q * DEVIATION, stats.norm.sf(q), 1e-9) for q in (-30, -1, 0, 2.33, 6, 9)),
-    *(([(-2, SHARP)], -2 * stats.invgamma.ppf(p, 1.2), p, 1e-9) for p in (0.9, 0.5, 1e-6)),
     *(([(-2, HEAVY)], -2 * stats.invgamma.ppf(p, 2.1, scale=1.1), p, 1e-9) for p in (0.9, 0.5, 1e-6)),
-    *(([(-2, NARROW)], -2 * stats.invgamma.ppf(p, 1002, scale=1001), p, 1e-9) for p in (0.9, 0.5, 1e-6)),
+    *(([(-2, NARROW)], -2 * stats.invgamma.ppf(p, 1002, scale=1001), p, 1e-9) for p in (0.9, 1e-6)),
     # two deviations below the mean of the logarithm
-    (
-        [(-1, Lognormal(mean=2, variance=3))],
-        -2 * math.exp(-SPREAD / 2 - 2 * SPREAD**0.5),
-        stats.norm.cdf(-2),
-        1e-9,
-    ),
+    ([(-1, Lognormal(mean=2, variance=3))], TWO_BELOW, stats.norm.cdf(-2), 1e-9),
     # -X > -1.8 + (0.5, 1.5)
     ([(-1, STEADY), (-0.5, THREE)], -1.8, stats.invgamma.cdf([1.3, 0.3], 30, scale=29) @ [0.75, 0.25], 1e-9),
     ([(1, COIN, 47)], 21, sum(math.comb(47, k) for k in range(22, 48)) / 2**47, 0),
     ([(1, student(1.5, 0.1, 0.3))], 2.1, stats.t.sf(2 / 0.3, 1.5), 1e-9),
     *(([(1, student(3, 0.1, 0.2, -0.5, 3))], gap, truncated(gap), 1e-9) for gap in (-0.3, 0.4, 2.9)),
-    *(([(c, CAUCHY)], c * x, arctangents(c, x), 1e-9) for c in (-3, 3) for x in (-0.25, 0.5, 2.5, 4.4)),
-    ([(-1, STEADY), (-0.5, STEADY)], -2.0, lambda: two_epochs(stats.invgamma(30, scale=29), -2.0), 1e-8),
-    ([(-1, HEAVY), (-0.5, HEAVY)], -0.6, lambda: two_epochs(stats.invgamma(2.1, scale=1.1), -0.6), 1e-8),
-    ([(-1, THIN), (-0.5, THIN)], -0.5, lambda: two_epochs(stats.invgamma(1.2, scale=0.2), -0.5), 1e-8),
-    ([(-1, WIDE), (-0.5, WIDE)], -1.0, lambda: two_epochs(stats.lognorm(math.sqrt(0.5)), -1.0), 1e-8),
-    ([(1, Normal(mean=0, variance=1)), (-2, InverseGamma(shape=1.05, scale=1e-3))], -1, sharp_peak, 1e-8),
-    ([(1, student(1.5, 0.1, 0.3)), (1, student(3, 0, 0.8))], 0.5, lambda: two_student(0.5), 1e-6),
-    ([(1, student(1.5, 0.1, 0.3)), (1, student(3, 0, 0.8))], 40, lambda: two_student(40), 1e-6),
-    ([HALVES, (1, student(2, 0.1, 0.3))], 1.0, lambda: normal_and_student(0.3, 1.0), 2e-8),
-    ([HALVES, (1, student(2, 0.1, 0.3))], 6.0, lambda: normal_and_student(0.3, 6.0), 2e-8),
-    ([HALVES, (1, student(2, 0.1, 0.002))], 0.5, lambda: normal_and_student(0.002, 0.5), 2e-8),
-    ([HALVES, (1, student(2, 0.1, 20))], 70, lambda: normal_and_student(20, 70), 2e-8),
-    ([(-1, STEADY), (1, student(2, 0.1, 0.2, -1, 3))], -0.6, epoch_and_truncated, 1e-9),
-    (
-        [(1, student(2, 0, 0.3, -1, 1), 2)],
-        0.9,
-        lambda: two_truncated(stats.t(2, 0, 0.3), -1, 1, stats.t(2, 0, 0.3), -1, 1, 0.9),
-        1e-7,
-    ),
-    # by quadrature; on a grid with 0.08 widths a step it was found 4e-8 of it lower
+    *(([(c, CAUCHY)], c * x, arctangents(c, x), 1e-9) for c in (-3, 3) for x in (-0.25, 0.5, 4.4)),
+    # on a grid with 0.08 widths a step it was found 4e-8 of it lower
     ([(-1.091, student(19.42, -0.1, 0.003775), 2)], 0.226283, 0.09226558900967768, 1e-9),
-    (
-        [(-1, SEVEN), (1, student(8, 0.0506, 0.00725, 0, 0.152)), (1, student(3, 0.0594, 0.0145, 0, 0.178))],
-        -0.1441317855327325,
-        kinks_beside_atoms,
-        3e-10,
-    ),
+]
+
+THIN, WIDE = InverseGamma(shape=1.2, scale=0.2), Lognormal(log_mean=0, log_variance=0.5)
+PEAK, HALVES = InverseGamma(shape=1.05, scale=1e-3), Normal(mean=-1, variance=0.08)
+SEVEN = atoms(0.279, 0.332, 0.329, 0.36, 0.269, 0.371, 0.324)
+TWO_T = [(1, student(3, 0, 0.8)), (1, student(1.5, 0.1, 0.3))]
+TWO_CUT = [(1, student(8, 0.0506, 0.00725, 0, 0.152)), (1, student(3, 0.0594, 0.0145, 0, 0.178))]
+
+PAIRS = [
+    *(([(-1, law), (-0.5, law)], gap, 1e-8) for law, gap in ((STEADY, -2.0), (HEAVY, -0.6), (THIN, -0.5))),
+    ([(-1, WIDE), (-0.5, WIDE)], -1.0, 1e-8),
+    ([(-2, PEAK), (1, Normal(mean=0, variance=1))], -1, 1e-8),
+    (TWO_T, 0.5, 1e-6),
+    (TWO_T, 40, 1e-6),
+    *(([(1, HALVES), (1, student(2, 0.1, 0.3))], gap, 2e-8) for gap in (1.0, 6.0)),
+    ([(1, HALVES), (1, student(2, 0.1, 0.002))], 0.5, 2e-8),
+    ([(1, HALVES), (1, student(2, 0.1, 20.0))], 70, 2e-8),
+    ([(1, student(2, 0.1, 0.2, -1, 3)), (-1, STEADY)], -0.6, 1e-9),
+    ([(1, student(2, 0, 0.3, -1, 1)), (1, student(2, 0, 0.3, -1, 1))], 0.9, 1e-7),
+    ([(-1, SEVEN), *TWO_CUT], -0.1441317855327325, 3e-10),  # which has kinks
 ]
 
 
-@pytest.mark.parametrize(("rows", "gap", "expected", "relative"), TAILS)
+@pytest.mark.parametrize(
+    ("rows", "gap", "expected", "relative"),
+    [*CLOSED, *((rows, gap, None, width) for rows, gap, width in PAIRS)],
+)
 def test_the_bracket_is_tight_around_closed_forms_and_quadrature(rows, gap, expected, relative):
-    truth = expected() if callable(expected) else expected
+    truth = of_pair(rows, gap) if expected is None else expected
     assert_tight(tail(increments(*rows), gap), float(truth), relative)
 
 
@@ -213,20 +184,11 @@ def test_moments_of_tilted_sums_are_not_taken_for_less_than_they_are():
         assert exact - 1e-9 * abs(exact) <= found <= exact + 1e-6 + 1e-3 * float(scaled @ scaled)
 
 
-@pytest.mark.parametrize(
-    ("law", "deviations"),
-    [
-        (InverseGamma(mean=1.0, variance=0.1), 0.5),
-        pytest.param(Normal(mean=1.0, variance=0.5), 2.2, marks=pytest.mark.slow),
-        pytest.param(Lognormal(mean=1.0, variance=0.3), 2.2, marks=pytest.mark.slow),
-    ],
-    ids=str,
-)
-def test_a_long_sum_has_the_same_tail_as_with_every_factor_by_itself(law, deviations, monkeypatch):
+def test_a_long_sum_has_the_same_tail_as_with_every_factor_by_itself(monkeypatch):
+    law = InverseGamma(mean=1.0, variance=0.1)
     factors = [Fraction(-round(1e6 / (10 + k) ** 0.5), 10**6) for k in range(210)]
     items = [Increment(factor, law, 1 + (k == 7)) for k, factor in enumerate(factors)]
-    deviation = float(sum(f * f for f in factors)) ** 0.5 * law.moments().variance ** 0.5
-    gap = float(sum(factors)) + deviations * deviation
+    gap = float(sum(factors)) + 0.5 * float(sum(f * f for f in factors)) ** 0.5 * 0.1**0.5
     asked = []
     samples = tilted_sums._Waves._of_samples
     monkeypatch.setattr(tilted_sums._Waves, "_of_samples", lambda *given: asked.append(1) or samples(*given))
@@ -236,9 +198,8 @@ def test_a_long_sum_has_the_same_tail_as_with_every_factor_by_itself(law, deviat
     tilted_sums._summed.cache_clear()
     slow = tilted_tail(items, gap)
     assert few < len(asked) - few
-    assert 0 < quick.lower < quick.upper < 1
-    assert quick.lower <= slow.upper
-    assert slow.lower <= quick.upper
+    assert 0 < quick.lower <= slow.upper
+    assert slow.lower <= quick.upper < 1
     assert float(quick.upper) == pytest.approx(float(slow.upper), rel=2e-9)
 
 
@@ -289,21 +250,13 @@ def test_sums_beyond_64_bits_stay_exact_and_gaps_out_of_reach_are():
         assert tail(items, gap) == Bracket(share, share)
 
 
-def test_halves_that_meet_reach_what_one_list_of_atoms_could_not():
-    items = [increment(-1 / math.sqrt(k), atoms(0.5, 1, 2)) for k in range(1, 15)]
-    found = tail(items, -6)
-    assert found.lower == found.upper
-    sums = np.zeros(1)  # 3^14 of them
-    for item in items:
-        sums = np.add.outer(sums, item.factor * np.array([0.5, 1, 2])).ravel()
-    # only sums within rounding of -6 differ
-    assert float(found.lower) == pytest.approx((sums > -6).mean(), abs=1e-6)
-
-
 # ---- narrow laws, and far away ----
 
+GREAT = InverseGamma(shape=1.1, scale=1.1)
+GREATER = InverseGamma(shape=1.0035, scale=1.0035)
 
-@pytest.mark.parametrize("deviation", [1e-6, 1e-3, 0.05])
+
+@pytest.mark.parametrize("deviation", [1e-6, 1e-3])
 def test_atoms_on_a_lattice_are_not_smoothed_by_a_narrow_law(deviation, monkeypatch):
     """Their transforms revive at multiples of 2 pi / 0.1, however small they were in between."""
     atoms = increment(-1, FEW, 6)
@@ -319,21 +272,13 @@ def test_atoms_on_a_lattice_are_not_smoothed_by_a_narrow_law(deviation, monkeypa
     "items",
     [
         [(1, student(1.1, 0.1, 0.001, -1e5, 1e5), 2)],
-        [
-            (-0.7, atoms(1e-4, 0.13, 3.0, 3830.0)),
-            (-1, InverseGamma(shape=1.1, scale=1.1)),
-            (1, student(2.2, 0.16, 3.5e-5)),
-        ],
-        [
-            (1, atoms(3.6e7, 0.001, 2.6)),
-            (-0.1, InverseGamma(shape=1.0035, scale=1.0035)),
-            (1, student(800, 0.14, 3.6)),
-        ],
+        [(-0.7, atoms(1e-4, 0.13, 3.0, 3830.0)), (-1, GREAT), (1, student(2.2, 0.16, 3.5e-5))],
+        [(1, atoms(3.6e7, 0.001, 2.6)), (-0.1, GREATER), (1, student(800, 0.14, 3.6))],
     ],
     ids=[
         "peaks narrower than cells",
         "no deviation at great tilts",
-        "a far tail outweighs all that is usual",
+        "a far tail outweighs what is usual",
     ],
 )
 def test_where_no_method_suits_a_sum_its_bracket_is_wide_and_does_not_deceive(items, monkeypatch):
@@ -347,25 +292,15 @@ def test_where_no_method_suits_a_sum_its_bracket_is_wide_and_does_not_deceive(it
     assert found.upper > 0.3 - 0.006
 
 
-LARGE = 95591.30344274527
+LARGE = InverseGamma(shape=95591.30344274527, scale=95591.30344274527)
+LARGER = [(1.0, InverseGamma(shape=1e8, scale=1e8), 1)]
 
 
 @pytest.mark.parametrize(
     ("initial", "rows", "bound", "narrow"),
     [
-        (
-            7.25,
-            [
-                (-1.0, Normal(mean=1.0, variance=0.24948191479055543), 4),
-                (-1.0, InverseGamma(shape=LARGE, scale=LARGE), 2),
-            ],
-            0.0,
-            1e-8,
-        ),
-        *(
-            (0.0, [(1.0, InverseGamma(shape=1e8, scale=1e8), 1)], 1e8 / (1e8 - place * 1e4), 0.01)
-            for place in (4.5, 5.65, 20.0)
-        ),
+        (7.25, [(-1.0, Normal(mean=1.0, variance=0.24948191479055543), 4), (-1.0, LARGE, 2)], 0.0, 1e-8),
+        *((0.0, LARGER, 1e8 / (1e8 - place * 1e4), 0.01) for place in (4.5, 5.65, 20.0)),
     ],
 )
 def test_an_inverse_gamma_law_of_large_shape_is_granted_what_is_certified(initial, rows, bound, narrow):
@@ -377,10 +312,10 @@ def test_an_inverse_gamma_law_of_large_shape_is_granted_what_is_certified(initia
     assert found.upper - found.lower < narrow * found.upper
 
 
-@pytest.mark.parametrize("law", [UNIT, HEAVY, InverseGamma(shape=1.5, scale=0.5)])
-def test_far_below_the_probability_is_close_to_one_and_never_above(law):
-    found = tail(decreasing(law, 20), -1e4)
-    assert 0.99 < found.lower <= found.upper == 1
+def test_far_below_the_probability_is_close_to_one_and_never_above():
+    for law in (UNIT, HEAVY, InverseGamma(shape=1.5, scale=0.5)):
+        found = tail(decreasing(law, 20), -1e4)
+        assert 0.99 < found.lower <= found.upper == 1
 
 
 # ---- ball arithmetic, draws and relations ----
@@ -426,33 +361,17 @@ def test_brackets_at_quantiles_of_random_sums_contain_the_ball(count):
         assert found.upper - found.lower <= 1e-8 * found.upper
 
 
+CUT = student(2, 0, 0.1, -1, 1)
 MIXTURES = {
     "steady epochs, a truncated t": [*decreasing(STEADY, 20), increment(1, student(2, 0.1, 0.2, -1, 3))],
-    "normal epochs, five t": [
-        *decreasing(UNIT, 20),
-        *increments((1, student(2, 0.1, 0.02), 3), (1, student(3, 0.1, 0.5), 2)),
-    ],
     "atoms and normal epochs": [*decreasing(FEW, 20), increment(0.5, UNIT, 2)],
-    "atoms, truncated t and others": [
-        *decreasing(FEW, 3),
-        *increments((1, student(2, 0, 0.1)), (1, student(2, 0, 0.1, -1, 1))),
-    ],
-    "atoms, truncated t of two kinds": [
-        *decreasing(FEW, 4),
-        *increments((1, student(2, 0, 0.1, -1, 1), 2), (1, student(2, 0, 0.3, -1, 1))),
-    ],
-    "truncated t and others": increments((1, student(2, 0, 0.1, -1, 1), 2), (1, student(3, 0, 0.1), 2)),
-    "a t truncated ten times as widely": [
-        *decreasing(STEADY, 10),
-        increment(1, student(2, 0.1, 0.2, -100, 300)),
-    ],
+    "atoms, truncated t and others": [*decreasing(FEW, 3), *increments((1, student(2, 0, 0.1)), (1, CUT))],
+    "atoms and truncated t": [*decreasing(FEW, 4), *increments((1, CUT, 2), (1, student(2, 0, 0.3, -1, 1)))],
+    "truncated t and others": increments((1, CUT, 2), (1, student(3, 0, 0.1), 2)),
 }
-SLOW = "a t truncated ten times as widely"
 
 
-@pytest.mark.parametrize(
-    "name", [n if n != SLOW else pytest.param(n, marks=pytest.mark.slow) for n in MIXTURES]
-)
+@pytest.mark.parametrize("name", MIXTURES)
 def test_mixed_sums_agree_with_draws(name):
     rng, size = np.random.default_rng(20240214), 100_000
     items = [item for item in MIXTURES[name] for _ in range(item.count)]

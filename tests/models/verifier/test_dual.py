@@ -113,16 +113,6 @@ def test_without_noise_the_bound_is_that_of_the_best_number_of_epochs(steady):
     assert found == pytest.approx(24, abs=2e-8)
 
 
-def test_it_is_the_order_statistic_that_the_allowed_misses_leave(bell):
-    """One epoch, no price of time, deadline 2.5: psi = 3 * 4; scenarios gain 1, 2, 3 and 4, of 4 needed."""
-    instance = bell.replace(maximum_epochs=1, maximum_time=None, round_deadline=2.5)
-    draws = np.array([1.0, 2.0, 3.0, 4.0]).reshape(4, 1, 1), np.zeros((4, 1, 1, 1))
-    values = [min(0.0, 12 - 10 * gain) + 10 * (4 - 1e-9) for gain in (4, 3, 2, 1)]
-    for allowed in range(4):
-        found = dual_bound(instance, given_sample(draws, None), allowed, 0.0, 10.0)
-        assert found == pytest.approx(sorted(values)[3 - allowed], rel=1e-12)
-
-
 def test_if_not_training_is_feasible_the_bound_is_zero(bell):
     assert dual_bound(bell.replace(maximum_loss=10), certain(bell), 0, 6.0, 13.5) == 0
     assert dual_bound(bell, certain(bell), 4, 6.0, 13.5) == 0
@@ -152,14 +142,6 @@ def test_it_never_exceeds_the_cheapest_plan_whatever_the_prices():
             assert found <= optimum * (1 + 1e-9)
             close = max(close, found / optimum if 0 < optimum < math.inf else 0.0)
     assert close > 0.4  # the bounds say something
-
-
-def test_blocks_of_assignments_give_what_all_at_once_give(monkeypatch):
-    problem = next(p for p in problems(seed=13, count=20) if len(p.instance.clusters) == 2)
-    arguments = problem.instance, sample_of(problem), problem.allowed, 0.0, 2.0
-    whole = dual_bound(*arguments)
-    monkeypatch.setattr(verifier_dual, "NUMBERS_AT_ONCE", 1)
-    assert dual_bound(*arguments) == whole
 
 
 # ---- claims ----

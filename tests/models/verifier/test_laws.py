@@ -118,28 +118,6 @@ def test_at_the_jump_of_an_empirical_law_its_quantile_is_the_value_before():
 # ---- sums of normal increments ----
 
 
-def test_normal_increments_together_are_one_with_their_mean_and_variance():
-    """By hand: 3 of 0.5 X, X of mean 0.1 and variance 0.2, and -2 Y, Y of mean 1 and variance 0.3."""
-    three = Increment(Fraction(1, 2), Normal(mean=0.1, variance=0.2), 3)
-    heads = Increment(Fraction(1, 3), atoms(0.0, 1.0))
-    found, mean = normals_together([three, heads, Increment(Fraction(-2), Normal(mean=1.0, variance=0.3))])
-    assert mean == Fraction(15, 100) - 2
-    assert found == (heads, Increment(Fraction(1), Normal(mean=0.0, variance=1.35)))
-    assert normals_together([heads]) == ((heads,), 0)
-
-
-def test_thousands_of_different_normal_increments_have_the_tail_of_their_sum():
-    rng = np.random.default_rng(22)
-    means, variances = rng.uniform(-1, 1, 2000).tolist(), rng.uniform(0, 2, 2000).tolist()
-    laws = [Normal(mean=m, variance=v) for m, v in zip(means, variances, strict=True)]
-    with mpmath.workdps(40):
-        true = mpmath.erfc(100 / mpmath.sqrt(2 * mpmath.fsum(map(mpmath.mpf, variances)))) / 2
-    gap = Fraction(math.fsum(means)) + 100
-    found = tail_probability([Increment(Fraction(1), law) for law in laws], gap)
-    assert found.lower <= true <= found.upper
-    assert found.upper - found.lower <= 1e-9 * true
-
-
 @pytest.mark.parametrize("power", [-60, 60])
 def test_normal_increments_of_a_size_that_no_law_may_have_are_left_as_they_are(power):
     """P(2 c X > c) for a standard normal X is P(X > 1/2), however small or great c is."""

@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 
 import depl
-from depl.models.problem.laws import Deterministic, Normal
+from depl.models.problem.laws import Normal
 from depl.models.scenarios.draws import draw_scenarios
 from depl.models.verifier import plans as verifier_requirements
 from depl.models.verifier.laws import Bracket, Increment
@@ -78,10 +78,3 @@ def test_what_is_certain_and_too_much_is_excluded_and_an_infinite_variance_exclu
     assert not excluded(facts(5), 5.0, 0.9)
     wide = student(2.0, 0.0, 1e-3)
     assert not excluded(facts(5, Increment(Fraction(1), wide)), 4.0, 0.999)
-
-
-def test_what_cantelli_excludes_is_not_computed(steady, steady_plan, monkeypatch):
-    monkeypatch.setattr(verifier_requirements, "MOST_PROBABILITIES", 0)
-    sure = steady.replace(other_switches=Deterministic(value=0.5))
-    assert Requirement(sure).verdict(steady_plan) is None
-    assert Requirement(sure.replace(maximum_loss=-100.0)).verdict(steady_plan) == (False, False)

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from depl.instances.generator import random_instances, random_plan
-from depl.models.exact.listing import enumerate_plans
 from depl.models.problem.laws import Deterministic, InverseGamma, Lognormal, Normal
 from depl.models.problem.plan import Claims, ClusterData, Plan, PlannedEpoch
 from depl.models.scenarios.draws import (
@@ -16,9 +15,7 @@ from depl.models.scenarios.draws import (
     draw_scenarios,
     given_scenarios,
 )
-from depl.models.solving.methods import Limits, Meaning, Outcome, register
-from depl.models.solving.result import Termination
-from depl.models.solving.solve import VerificationError, solve
+from depl.models.solving.solve import solve
 from depl.models.verifier import plans as verifier_requirements
 from depl.models.verifier import scenarios as verifier_sample
 from depl.models.verifier.plans import MOST_PLANS, listed, plan_count
@@ -423,18 +420,3 @@ def test_the_number_of_plans_is_a_sum_of_powers_and_not_training_is_one_of_them(
 
 
 # ---- in a solve ----
-
-
-def test_a_solver_with_a_wrong_quantile_function_is_objected_to(bell, monkeypatch):
-    """The scenarios of a solve carry its seed, so the verifier draws them again."""
-
-    def first_plan(instance, limits: Limits) -> Outcome:
-        return Outcome(Termination.EXHAUSTED, enumerate_plans(instance, Limits()).plan)
-
-    register("first-plan", first_plan, "for a test", Meaning.SCENARIOS)
-    instance = bell.replace(maximum_loss=7.0, quantile_level=0.6)
-    assert solve(instance, "first-plan", scenarios=50).plan is not None
-    right = Normal.inverse_cdf
-    monkeypatch.setattr(Normal, "inverse_cdf", lambda self, u: right(self, u) + 1e-6)
-    with pytest.raises(VerificationError, match=r"claim: scenarios\.seed"):
-        solve(instance, "first-plan", scenarios=50)

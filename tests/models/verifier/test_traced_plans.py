@@ -7,12 +7,10 @@ import numpy as np
 import pytest
 
 from depl.models.evaluation.evaluate import Evaluation, evaluate
-from depl.models.evaluation.traced_loss import EndLaw
 from depl.models.problem.instance import Instance, Model
 from depl.models.problem.laws import Forbidden
 from depl.models.problem.plan import Bounds, Claims, Plan
 from depl.models.problem.traced_law import TracedLaw
-from depl.models.risk.certify import certified_quantile
 from depl.models.solving.result import Termination
 from depl.models.solving.solve import solve
 from depl.models.verifier.laws import Bracket
@@ -123,22 +121,6 @@ def test_what_the_evaluation_says_of_another_law_is_refuted(steady):
     for law in (changed(recorded, runs=tuple(worse)), changed(recorded, steps=tuple(rows))):
         report = verify(instance, claiming(evaluate(instance.replace(traced_law=law), plan), plan))
         assert "claim: quantile" in {finding.equation for finding in report.failures}
-
-
-@pytest.mark.parametrize(
-    ("name", "wrong", "claim"),
-    [
-        ("limit", lambda _, loss: loss, "claim: violation"),
-        ("quantile", lambda self, budget: certified_quantile(self.scaled, budget), "claim: quantile"),
-    ],
-)
-def test_an_evaluation_that_takes_logarithms_for_losses_is_refuted(steady, monkeypatch, name, wrong, claim):
-    instance = planning(steady, exponential(switched()), maximum_loss=math.exp(0.75), quantile_level=0.6)
-    plan = planned(UNSEEN)
-    assert not verify(instance, claiming(evaluate(instance, plan), plan)).failures
-    monkeypatch.setattr(EndLaw, name, wrong)
-    failures = verify(instance, claiming(evaluate(instance, plan), plan)).failures
-    assert [finding.equation for finding in failures] == [claim]
 
 
 def test_a_plan_outside_the_support_or_with_a_forbidden_switch_fails_whatever_it_claims(steady):

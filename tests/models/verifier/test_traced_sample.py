@@ -37,11 +37,10 @@ from tests.cases.verifier_traces_cases import (
     changed,
     exponential,
     paired,
-    recorded_law,
     schedule,
     switched,
 )
-from tests.models.verifier.test_traced_plans import cheapest_of_two, planned, planning, recorded_instance, the
+from tests.models.verifier.test_traced_plans import cheapest_of_two, planned, planning, the
 from tests.problems import switches
 
 
@@ -140,18 +139,6 @@ def assert_found(instance, sample, drawn, plan: Schedule, narrow: float) -> np.n
 
 def the_support_ends(instance: Instance, plan: Plan) -> bool:
     return any(not finding.ok for finding in verify(instance, plan).findings if "support" in finding.equation)
-
-
-@pytest.mark.parametrize(("scale", "residuals"), [("loss", "independent"), ("log", "per_run")])
-def test_recorded_runs_give_the_losses_of_their_scenarios(steady, scale, residuals):
-    """A plan of 60 epochs that 104 runs went through, and one that none did."""
-    more = {"residuals": residuals, "deviations": (-0.01, 0.0, 0.02), "unseen_loss": 2.0}
-    instance = recorded_instance(steady, changed(recorded_law(scale), **more))
-    sample, drawn = redrawn(instance, 100, 5), draw_scenarios(instance, 100, 5)
-    for first, second in ((17, 43), (12, 30)):
-        plan = schedule((("pruned-50", "edge"), first), (("pruned-75", "far-edge"), second))
-        expected = assert_found(instance, sample, drawn, plan, 1e-9)
-        assert expected[np.isfinite(expected)].std() > 1e-3
 
 
 # ---- claims ----

@@ -7,11 +7,8 @@ Random laws of all readings, for the solvers and the verifier at once, are in
 import math
 from fractions import Fraction
 
-import numpy as np
 import pytest
 
-from depl.models.evaluation.traced_loss import end_law
-from depl.models.evaluation.traced_support import outside_support
 from depl.models.problem.traced_law import ObservedRun, RecordedRun, Stage, TracedLaw
 from depl.models.verifier.laws import decimal
 from depl.models.verifier.losses import LossFacts, Number
@@ -25,7 +22,6 @@ from tests.cases.verifier_traces_cases import (
     exponential,
     jump,
     paired,
-    recorded_law,
     run,
     schedule,
     step,
@@ -152,19 +148,6 @@ def test_no_schedule_lends_more_than_the_median_or_than_twenty_take_and_the_righ
     assert donors_of_second_stage({1: 10, 3: 9}, others=10) == 10 + 9 + 10
 
 
-def test_a_law_of_the_logarithm_says_of_ln_l_what_another_says_of_l():
-    """Runs whose losses are exponentials, and the same rows: sums of the same parts, but for rounding."""
-    cases = [(switched(), UNSEEN), (changed(paired(20), unseen_loss=9.0), schedule((FULL, 1)))]
-    cases += [(changed(law, residuals="independent", deviations=(-0.1, 0.4)), plan) for law, plan in cases]
-    for law, plan in cases:
-        plain, logged = traced_loss(law, plan), traced_loss(exponential(law), plan)
-        assert float(logged.certain) == pytest.approx(float(plain.certain), abs=1e-12)
-        for one, other in zip(plain.increments, logged.increments, strict=True):
-            assert other.coefficient == one.coefficient
-            assert other.law.values == pytest.approx(one.law.values, abs=1e-12)
-        assert (logged.support, logged.numbers, logged.alike) == (plain.support, plain.numbers, plain.alike)
-
-
 @pytest.mark.parametrize(
     ("epochs", "loss", "numbers"),
     [(1, 3.0, (Number(1, ("full",)), Number(2, ("cut",)))), (2, 2.0, (Number(1, ("cut",)),))],
@@ -238,26 +221,6 @@ def test_a_stage_may_not_leave_the_convex_hull_of_starts_and_lengths():
     assert outside(early, schedule((FULL, 2), (CUT, 2))) == (3, words)
 
 
-def test_the_hull_is_that_of_a_predecessor_with_rows_of_its_own():
-    """From 2 on, cut went on for 1 epoch after full, for 3 after thin; from 1 on, for 3 after full."""
-    runs = [flat(*parts) for parts in (((FULL, 1), (CUT, 3)), ((FULL, 2), (CUT, 1)), ((THIN, 2), (CUT, 3)))]
-    own = {"previous_model": "full", "previous_cluster": "edge"}
-    first = [changed(step(age, 2, 0.5), model=model) for age in (1, 2) for model in ("full", "thin")]
-    shared = TracedLaw(
-        runs=tuple(runs * 10),
-        steps=(*first, *(step(age, 2, 0.5, CUT) for age in (2, 3))),
-        jumps=(jump(2, 0.5), jump(2, 0.5, previous_model="thin")),
-    )
-    alone = changed(shared, steps=(*shared.steps, *(step(age, 2, 0.5, CUT, **own) for age in (2, 3))))
-    plan = schedule((FULL, 2), (CUT, 2))
-    assert traced_loss(shared, plan).outside is None
-    words = "no run trained 'cut' on 'far' beyond age 1 from a switch epoch like 2"
-    assert outside(alone, plan) == (4, words)
-    for law in (shared, alone):
-        assert traced_loss(law, schedule((THIN, 1), (CUT, 3))).outside is None
-        assert traced_loss(law, schedule((FULL, 1), (CUT, 3))).outside is None
-
-
 @pytest.mark.parametrize(
     ("start", "losses", "end", "small", "large"),
     [
@@ -278,45 +241,3 @@ def test_a_mean_is_outside_only_beyond_a_billionth_of_the_greatest_loss_of_its_r
 
 
 # ---- recorded traces ----
-
-
-def drawn_schedules(law: TracedLaw, count: int) -> list[Schedule]:
-    """Schedules of the runs, and others of one to three stages, mostly with switches that were run."""
-    rng = np.random.default_rng(0)
-    models = sorted({part.model for item in law.runs for part in item.stages})
-    found = [schedule(*(((part.model, part.cluster), part.epochs) for part in law.runs[0].stages))]
-    while len(found) < count:
-        one, two, three = rng.choice(models, 3)
-        parts = [((one, "edge"), int(rng.integers(1, 30))), ((two, "far-edge"), int(rng.integers(1, 40)))]
-        parts += [((three, "far-edge"), 3)] if rng.random() < 0.1 else []
-        found.append(schedule(*parts[: 1 if rng.random() < 0.1 else 3]))
-    return found
-
-
-@pytest.mark.parametrize("scale", ["loss", "log"])
-@pytest.mark.parametrize("count", [5, pytest.param(40, marks=pytest.mark.slow)])
-def test_recorded_runs_give_the_predicted_probabilities_or_moments(scale, count):
-    """Where residuals are drawn afresh sums are too many to list, and means and variances are compared."""
-    recorded, defined = recorded_law(scale), 0
-    offsets = (-0.02, 0.0, 0.01)
-    laws = recorded, changed(recorded, unseen_loss=2.0, deviations=offsets)
-    apart = changed(recorded, residuals="independent", deviations=offsets)
-    for plan in drawn_schedules(recorded, count):
-        for law in (*laws, apart):
-            found = traced_loss(law, plan)
-            assert (found.outside is not None) == bool(outside_support(law.law, plan))
-            if found.outside is not None:
-                continue
-            defined += 1
-            predicted = end_law(law, plan)
-            middle, spread = predicted.scaled.mean(), predicted.scaled.variance() ** 0.5
-            if law is apart:
-                values = [float(item.coefficient) * np.array(item.law.values) for item in found.increments]
-                assert float(found.certain) + sum(map(np.mean, values)) == pytest.approx(middle)
-                assert sum(map(np.var, values)) == pytest.approx(spread**2)
-                continue
-            for bound in middle + spread * np.linspace(-2, 3, 11):
-                share, certified = exactly(found, float(bound)), predicted.exceedance(float(bound))
-                assert certified.lower <= share <= certified.upper
-                assert certified.upper - certified.lower < 1e-12
-    assert defined > 0.375 * 3 * count
