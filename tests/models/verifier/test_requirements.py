@@ -14,25 +14,15 @@ from depl.models.verifier.plans import Requirement, excluded
 from depl.models.verifier.scenarios import Count, given_sample
 from tests.problems import atoms, student
 
-SIZE = 4
 
-
-@pytest.fixture(scope="module")
-def counting(tiny):
-    """One of four scenarios may be missed."""
-    drawn = draw_scenarios(tiny, SIZE, seed=2)
-    return Requirement(tiny, given_sample((drawn.improvements, drawn.switch_losses), None))
-
-
-def test_a_count_that_is_open_may_meet_and_is_not_certain_to(counting, monkeypatch, tiny_optimum):
+def test_what_is_open_may_meet_and_is_not_certain_to(tiny, monkeypatch, tiny_optimum):
+    """A count, and a probability."""
+    drawn = draw_scenarios(tiny, 4, seed=2)
+    counting = Requirement(tiny, given_sample((drawn.improvements, drawn.switch_losses), None))
     monkeypatch.setattr(verifier_requirements, "counted", lambda *_: Count(certain=1, possible=2, allowed=1))
     assert counting.verdict(tiny_optimum) == (True, False)
-
-
-def test_a_probability_that_is_open_may_meet_and_is_not_certain_to(tiny, monkeypatch, tiny_optimum):
     budget = 1 - Fraction(str(tiny.target.quantile_level))
-    around = Bracket(budget / 2, budget * 2)
-    monkeypatch.setattr(LossFacts, "exceeding", lambda *_: around)
+    monkeypatch.setattr(LossFacts, "exceeding", lambda *_: Bracket(budget / 2, budget * 2))
     assert Requirement(tiny).verdict(tiny_optimum) == (True, False)
 
 

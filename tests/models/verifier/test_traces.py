@@ -168,29 +168,17 @@ def test_a_run_under_way_counts_its_numbers_from_the_first_epoch_to_come(epochs,
 
 def test_what_lies_outside_is_named_with_its_epoch():
     """Runs that switch after one epoch have 3 before it, those after four 1.5; now 10 after two epochs."""
+    back = schedule((FULL, 2), (CUT, 1), (FULL, 1))
+    told = "a mean logarithm of the loss of 3.5 where 1.425 to 3 were seen"
+    far = "a mean loss of 10 after it, where 0.60625 to 4 were ever seen"
     for law, plan, number, reason in (
         (switched(), schedule((CUT, 1)), 1, "the law has no row for 'cut' on 'far' at age 1"),
-        (
-            switched(),
-            schedule((FULL, 2), (CUT, 1), (FULL, 1)),
-            4,
-            "the law has no row for 'full' on 'edge' after 'cut' at age 1",
-        ),
+        (switched(), back, 4, "the law has no row for 'full' on 'edge' after 'cut' at age 1"),
         (switched(), schedule((FULL, 5)), 5, "the law has no row for 'full' on 'edge' at age 5"),
         (paired(5), TWICE, 2, "5 runs can lend 'full' on 'edge' its residuals, at least 6 must"),
         (raised(switched(), 2.0), UNSEEN, 3, "a mean loss of 3.5 where 1.425 to 3 were seen"),
-        (
-            raised(switched(), 8.5),
-            UNSEEN,
-            2,
-            "a mean loss of 10 after it, where 0.60625 to 4 were ever seen",
-        ),
-        (
-            raised(exponential(switched()), 2.0),
-            UNSEEN,
-            3,
-            "a mean logarithm of the loss of 3.5 where 1.425 to 3 were seen",
-        ),
+        (raised(switched(), 8.5), UNSEEN, 2, far),
+        (raised(exponential(switched()), 2.0), UNSEEN, 3, told),
     ):
         assert outside(law, plan) == (number, reason)
 
