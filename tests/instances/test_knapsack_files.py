@@ -1,11 +1,8 @@
 """Public knapsack files: every format read, shipped files, and what is refused where."""
 
-from collections.abc import Iterable
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
 
 from depl.cli import main
@@ -45,12 +42,16 @@ def test_rows_are_read_with_exact_decimals(tmp_path: Path, text: str) -> None:
     assert found == NamedKnapsack("some", SACK)
 
 
-def test_a_solution_in_the_last_line_is_read(tmp_path: Path) -> None:
+def test_a_solution_in_the_last_line_is_read_and_so_are_many_items(tmp_path: Path) -> None:
     (found,) = read_knapsacks(written(tmp_path, "3 6\n3 2\n4 1.75\n.5 3\n1 0 1\n"))
     assert found.items == (0, 2)
     (found,) = read_knapsacks(written(tmp_path, "2 6\n3 2\n1 0\n"))  # a last item, no solution
     assert found.items is None
     assert found.knapsack.values == (3, 1)
+    (found,) = read_knapsacks(written(tmp_path, "10000 0.125\n" + "70001 12.345\n" * 10_000))
+    assert found.knapsack == Knapsack.of([70001] * 10_000, [Fraction(12345, 1000)] * 10_000, Fraction(1, 8))
+    with pytest.raises(InvalidInputError, match=r"none\.txt"):
+        read_knapsacks(tmp_path / "none.txt")
 
 
 def test_pisingers_files_hold_several_instances(tmp_path: Path) -> None:
@@ -65,59 +66,7 @@ def test_pisingers_files_hold_several_instances(tmp_path: Path) -> None:
     assert (second.name, second.knapsack.capacity, second.items) == ("knapPI_11_2_1000_2", 10, None)
 
 
-def test_ten_thousand_items_are_read(tmp_path: Path) -> None:
-    rng = np.random.default_rng(0)
-    values, weights = rng.integers(1, 10**7, (2, 10_000)).tolist()
-    sack = Knapsack.of(values, [Fraction(weight, 1000) for weight in weights], Fraction(1, 8))
-    rows = "".join(f"{value} {weight / 1000:.3f}\n" for value, weight in zip(values, weights, strict=True))
-    (found,) = read_knapsacks(written(tmp_path, f"10000 0.125\n{rows}", "large"))
-    assert found == NamedKnapsack("large", sack)
-
-
-@pytest.mark.parametrize(
-    ("text", "place", "message"),
-    [
-        ("", "", "is empty"),
-        ("3\n", "line 1", "no capacity follows"),
-        ("2.5 6\n", "line 1", "must be whole"),
-        ("0 6\n", "line 1", "at least 1"),
-        ("2 6 1\n", "line 1", "holds 3 numbers"),
-        ("2 6\n\n3 2\n", "line 3", "1 item; announced: 2"),
-        ("1 6\n3 2\n4 5\n", "line 3", "2 items; announced: 1"),
-        ("2 6\n3 2\n4\n", "line 3", "holds 1 number; expected: value and weight"),
-        ("2 6\n3 2\n4 1..5\n", "line 3", "weight is '1..5', which is no decimal"),
-        ("2 6\n3 2\n4 nan\n", "line 3", "no decimal"),
-        ("2 6\n3 2\n4 1e999999\n", "line 3", "no decimal"),
-        ("2 6\n3 2\n-4 1\n", "line 3", "value is -4; it must not be negative"),
-        ("1 -6\n3 2\n", "line 1", "capacity is -6"),
-        ("knapPI_1\nn 1\n1,2,3,0\n", "line 1", "begins with its name"),
-        ("knapPI_1\nn 1\nc 5\nz 1\n2,2,3,0\n", "line 5", "item 1 of 1"),
-        ("knapPI_1\nn 2\nc 5\n1,2,3,0\n-----\n", "line 5", "item 2 of 2"),
-        ("knapPI_1\nn 2\nc 5\n1,2,3,0\n", "line 4", "1 item; announced: 2"),
-        ("knapPI_1\nn x\nc 5\n1,2,3,0\n", "line 2", "n is 'x'"),
-    ],
-)
-def test_what_is_wrong_is_named_with_its_line(tmp_path: Path, text: str, place: str, message: str) -> None:
-    path = written(tmp_path, text)
-    with pytest.raises(InvalidInputError, match=message) as caught:
-        read_knapsacks(path)
-    assert caught.value.path == (f"{path}: {place}" if place else str(path))
-
-
-def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInputError, match=r"none\.txt"):
-        read_knapsacks(tmp_path / "none.txt")
-
-
-def by_size(names: Iterable[str]) -> list[Any]:
-    """The tables of those above 1000 items take more than a second each."""
-    slow = {name: pytest.mark.slow for name in names if name.split("_")[2] in ("5000", "10000")}
-    return [pytest.param(name, marks=slow.get(name, ())) for name in names]
-
-
-FRACTIONAL = "f5_l-d_kp_15_375"
-WHOLE = sorted(set(shipped_knapsacks()) - {FRACTIONAL})
-SMALL = [name for name in WHOLE if name.split("_")[2] not in ("500", "1000", "2000", "5000", "10000")]
+WHOLE = sorted(set(shipped_knapsacks()) - {"f5_l-d_kp_15_375"})
 
 
 def test_the_shipped_knapsacks_are_those_with_published_optima() -> None:
@@ -131,19 +80,21 @@ def test_the_shipped_knapsacks_are_those_with_published_optima() -> None:
         shipped_knapsack("f11")
 
 
-@pytest.mark.parametrize("name", by_size(WHOLE))
-def test_the_dynamic_program_over_capacities_reproduces_the_published_optima(name: str) -> None:
+def size_of(name: str) -> int:
+    return int(name.split("_")[2]) if name.startswith("knapPI") else 0
+
+
+@pytest.mark.parametrize(  # the largest tables take more than a second each
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (size_of(name) >= 5000)) for name in WHOLE]
+)
+def test_the_dynamic_programs_reproduce_the_published_optima(name: str) -> None:
     shipped = shipped_knapsack(name)
     found = best_by_capacity(shipped.knapsack)
     assert found.value == shipped.optimum
     assert shipped.knapsack.holds(found.items)
     assert shipped.knapsack.value_of(found.items) == found.value
-
-
-@pytest.mark.parametrize("name", SMALL)
-def test_the_dynamic_program_over_values_reproduces_the_published_optima(name: str) -> None:
-    shipped = shipped_knapsack(name)
-    assert best_by_value(shipped.knapsack).value == shipped.optimum
+    if size_of(name) < 500:
+        assert best_by_value(shipped.knapsack).value == shipped.optimum
 
 
 # --- chance-constrained ---------------------------------------------------------------------------------
@@ -176,26 +127,52 @@ def test_chance_constrained_knapsacks_are_read_with_a_probability_or_a_factor(tm
         assert read_chance_knapsack(written(tmp_path, text.format(third))).level == pytest.approx(level)
 
 
+WRONG = [
+    ("", "", "is empty"),
+    ("3\n", "line 1", "no capacity follows"),
+    ("2.5 6\n", "line 1", "must be whole"),
+    ("0 6\n", "line 1", "at least 1"),
+    ("2 6 1\n", "line 1", "holds 3 numbers"),
+    ("2 6\n\n3 2\n", "line 3", "1 item; announced: 2"),
+    ("1 6\n3 2\n4 5\n", "line 3", "2 items; announced: 1"),
+    ("2 6\n3 2\n4\n", "line 3", "holds 1 number; expected: value and weight"),
+    ("2 6\n3 2\n4 1..5\n", "line 3", "weight is '1..5', which is no decimal"),
+    ("2 6\n3 2\n4 nan\n", "line 3", "no decimal"),
+    ("2 6\n3 2\n4 1e999999\n", "line 3", "no decimal"),
+    ("2 6\n3 2\n-4 1\n", "line 3", "value is -4; it must not be negative"),
+    ("1 -6\n3 2\n", "line 1", "capacity is -6"),
+    ("knapPI_1\nn 1\n1,2,3,0\n", "line 1", "begins with its name"),
+    ("knapPI_1\nn 1\nc 5\nz 1\n2,2,3,0\n", "line 5", "item 1 of 1"),
+    ("knapPI_1\nn 2\nc 5\n1,2,3,0\n-----\n", "line 5", "item 2 of 2"),
+    ("knapPI_1\nn 2\nc 5\n1,2,3,0\n", "line 4", "1 item; announced: 2"),
+    ("knapPI_1\nn x\nc 5\n1,2,3,0\n", "line 2", "n is 'x'"),
+]
+WRONG_CHANCE = [
+    ("1 20\n1 1 1\n", "line 1", "expected: number of items, capacity and omega"),
+    ("1 20 0.4\n1 1 1\n", "line 1", "write z=0.4 for a probability of 0.655422, or omega=... from 0.5"),
+    ("1 20 1\n1 1 1\n", "line 1", "write z=1 for a probability of 0.841345, or omega=... from 0.5 to"),
+    ("1 20 1.0\n1 1 1\n", "line 1", "may be omega or the factor z"),
+    ("1 20 omega=1\n1 1 1\n", "line 1", "omega is 1; give a probability from 0.5 to below 1"),
+    ("1 20 p=0.9\n1 1 1\n", "line 1", "names neither omega nor z"),
+    ("1 20 z=x\n1 1 1\n", "line 1", "omega is 'x', which is no decimal number"),
+    ("1 20 9\n1 1 1\n", "line 1", "the factor z is 9; give one up to 7"),
+    ("2 20 2\n1 1 1\n", "line 2", "1 item; announced: 2"),
+    ("1 20 2\n1 1\n", "line 2", "expected: value, mean and variance"),
+    ("1 20 2\n1 1 -1\n", "line 2", "variance is -1"),
+]
+
+
 @pytest.mark.parametrize(
-    ("text", "place", "message"),
+    ("read", "text", "place", "message"),
     [
-        ("1 20\n1 1 1\n", "line 1", "expected: number of items, capacity and omega"),
-        ("1 20 0.4\n1 1 1\n", "line 1", "write z=0.4 for a probability of 0.655422, or omega=... from 0.5"),
-        ("1 20 1\n1 1 1\n", "line 1", "write z=1 for a probability of 0.841345, or omega=... from 0.5 to"),
-        ("1 20 1.0\n1 1 1\n", "line 1", "may be omega or the factor z"),
-        ("1 20 omega=1\n1 1 1\n", "line 1", "omega is 1; give a probability from 0.5 to below 1"),
-        ("1 20 p=0.9\n1 1 1\n", "line 1", "names neither omega nor z"),
-        ("1 20 z=x\n1 1 1\n", "line 1", "omega is 'x', which is no decimal number"),
-        ("1 20 9\n1 1 1\n", "line 1", "the factor z is 9; give one up to 7"),
-        ("2 20 2\n1 1 1\n", "line 2", "1 item; announced: 2"),
-        ("1 20 2\n1 1\n", "line 2", "expected: value, mean and variance"),
-        ("1 20 2\n1 1 -1\n", "line 2", "variance is -1"),
+        *((read_knapsacks, *row) for row in WRONG),
+        *((read_chance_knapsack, *row) for row in WRONG_CHANCE),
     ],
 )
-def test_what_is_wrong_with_a_chance_constrained_one_is_named(
-    tmp_path: Path, text: str, place: str, message: str
+def test_what_is_wrong_is_named_with_its_line(
+    tmp_path: Path, read, text: str, place: str, message: str
 ) -> None:
     path = written(tmp_path, text)
     with pytest.raises(InvalidInputError, match=message) as caught:
-        read_chance_knapsack(path)
-    assert caught.value.path == f"{path}: {place}"
+        read(path)
+    assert caught.value.path == (f"{path}: {place}" if place else str(path))

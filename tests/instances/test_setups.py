@@ -1,12 +1,11 @@
-"""Setups that are shipped, named, read from files and handed out; the template shows every field."""
+"""Setups that are shipped, named, read from files and handed out."""
 
 import json
-import re
 
 import jsonschema
 import pytest
 
-from depl.instances.setups import load_setup, parse_setup, setup_names, setup_template
+from depl.instances.setups import load_setup, setup_names, setup_template
 from depl.models.estimation.setup import setup_schema
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.epoch_costs import minimum_resources
@@ -14,32 +13,6 @@ from depl.models.problem.epochs import load as epoch_load
 from depl.models.problem.laws import Deterministic
 from depl.models.problem.learning import ConstantImprovement
 from tests.cases.fit_cases import SETUP
-
-OPTIONAL = re.compile(r'^( *)// ("\w+": .*)$', re.MULTILINE)
-
-
-def test_the_template_loads_as_it_is_and_with_every_optional_field_in_use() -> None:
-    assert parse_setup(setup_template()).target.initial_loss is None
-    text = setup_template().replace('"demand": 2\n', '"demand": 2,\n')
-    text, count = OPTIONAL.subn(r"\1\2", text)
-    assert count == 6
-    found = parse_setup(text)
-    assert (found.target.initial_loss, found.target.round_deadline) == (3, 5)
-    assert len(found.models[0].compute[0].epochs) == found.target.maximum_epochs
-    law = ConstantImprovement(noise=Deterministic(value=1.0))
-    fitted = found.with_improvements({model.name: law for model in found.models}, 3.0)
-    assert fitted.target.deployable == ("pruned",)
-    assert (fitted.clusters[0].memory, fitted.models[0].memory, fitted.models[1].memory) == (16, 12, None)
-
-
-def test_the_template_shows_every_field_of_the_schema() -> None:
-    fields = {
-        name
-        for kind, part in setup_schema()["$defs"].items()
-        for name in part.get("properties", {})
-        if not (kind == "ComputeTable" and name == "dataset")  # for several datasets
-    }
-    assert fields == set(re.findall(r'"(\w+)":', setup_template()))
 
 
 def test_setups_are_found_by_name_and_path(tmp_path) -> None:

@@ -1,4 +1,4 @@
-"""The template loads as it is, shows every field of the schema, and everything that it offers is valid."""
+"""The templates load as they are, show every field of their schemas, and all that they offer is valid."""
 
 import json
 import re
@@ -6,8 +6,12 @@ import re
 import pytest
 
 from depl.instances.library import load, parse
+from depl.instances.setups import parse_setup, setup_template
 from depl.instances.template import template
-from depl.models.problem.instance import Instance, json_schema
+from depl.models.estimation.setup import setup_schema
+from depl.models.problem.instance import json_schema
+from depl.models.problem.laws import Deterministic
+from depl.models.problem.learning import ConstantImprovement
 
 ALTERNATIVE = re.compile(r"^ *// or: (.*(?:\n *//     .*)*)", re.MULTILINE)
 OPTIONAL = re.compile(r'^( *)// ("\w+": .*)$', re.MULTILINE)
@@ -19,6 +23,20 @@ PLACES = {  # field: where its alternatives belong
     "law": ("switches", 0, "law"),
     "data_law": ("data_law",),
 }
+FITTED = (
+    *("TracedLaw", "ObservedRun", "RecordedRun", "Stage"),
+    *("FittedStep", "FittedJump", "RunFingerprint", "RunFingerprints"),
+)
+"""What ``depl fit`` and ``depl replan`` write, and nobody by hand."""
+EXPLAINED = (
+    *("capacity", "bandwidth", "unit_cost", "nodes", "volume", "work", "transfers", "size", "demand"),
+    *("scale", "offset", "noise", "switches", "law", "other_switches", "data_law", "initial_loss"),
+    *("maximum_loss", "quantile_level", "maximum_epochs", "maximum_time", "provenance"),
+)
+SYMBOLS = (
+    *("r(n)", "b(n)", "kappa(n)", "q(d)", "beta(d, n)", "s(m)", "c(k, m, D)", "A_m", "B_m"),
+    *("l_sw", "l_run", "K^(Q)", "l(0)", "l_max", "omega", "K_max", "T_max", "tau"),
+)
 
 
 def alternatives():
@@ -43,14 +61,10 @@ def objects(value):
         yield from objects(item)
 
 
-def test_the_template_loads_as_it_is(tmp_path):
+def test_the_template_loads_as_it_is_and_with_every_optional_field_in_use(tmp_path):
     path = tmp_path / "mine.json"
     path.write_text(template())
     assert load(path).name == "my-training"
-    assert isinstance(parse(template()), Instance)
-
-
-def test_the_template_stays_valid_with_every_optional_field_in_use():
     text, count = OPTIONAL.subn(r"\1\2", template())
     assert count == 7
     instance = parse(text)
@@ -60,6 +74,19 @@ def test_the_template_stays_valid_with_every_optional_field_in_use():
     assert (instance.clusters[0].memory, instance.models[0].memory) == (16, 12)
     assert instance.datasets[0].clusters == ("edge", "cloud")
     assert instance.target.deployable == ("pruned",)
+
+
+def test_the_template_of_a_setup_loads_as_it_is_and_with_every_optional_field_in_use():
+    assert parse_setup(setup_template()).target.initial_loss is None
+    text, count = OPTIONAL.subn(r"\1\2", setup_template().replace('"demand": 2\n', '"demand": 2,\n'))
+    assert count == 6
+    found = parse_setup(text)
+    assert (found.target.initial_loss, found.target.round_deadline) == (3, 5)
+    assert len(found.models[0].compute[0].epochs) == found.target.maximum_epochs
+    law = ConstantImprovement(noise=Deterministic(value=1.0))
+    fitted = found.with_improvements({model.name: law for model in found.models}, 3.0)
+    assert fitted.target.deployable == ("pruned",)
+    assert (fitted.clusters[0].memory, fitted.models[0].memory, fitted.models[1].memory) == (16, 12, None)
 
 
 @pytest.mark.parametrize(("field", "text"), list(alternatives()))
@@ -73,81 +100,39 @@ def test_every_alternative_may_replace_the_value_of_the_field_above_it(field, te
     assert parse(json.dumps(document)).fingerprint != parse(bare()).fingerprint
 
 
-def test_the_alternatives_cover_every_field_that_has_some():
+def test_every_field_and_kind_of_the_schemas_is_shown():
     assert {field for field, _ in alternatives()} == PLACES.keys()
-
-
-def test_every_field_and_kind_of_the_schema_is_shown_in_the_template():
-    shown = [
-        item
-        for text in [bare(), *(value for _, value in alternatives())]
-        for item in objects(json.loads(text))
-    ]
-    # which depl fit writes, and depl replan
-    fitted = {
-        "TracedLaw",
-        "ObservedRun",
-        "RecordedRun",
-        "Stage",
-        "FittedStep",
-        "FittedJump",
-        "RunFingerprint",
-        "RunFingerprints",
-    }
+    texts = [bare(), *(value for _, value in alternatives())]
+    shown = [item for text in texts for item in objects(json.loads(text))]
     for name, definition in json_schema()["$defs"].items():
         properties = definition["properties"].copy()
-        if name in fitted:
+        if name in FITTED:
             continue
         if name == "Instance":
             assert properties.pop("traced_law")
             assert properties.pop("run_fingerprints")
-        constants = {key: value["enum"][0] for key, value in properties.items() if is_constant(value)}
+        enums = {key: value.get("enum", ()) for key, value in properties.items()}
         matching = [
             item
             for item in shown
-            if item.keys() <= properties.keys()
-            and set(definition.get("required", ())) <= item.keys()
-            and all(item.get(key) == constant for key, constant in constants.items())
+            if set(definition.get("required", ())) <= item.keys() <= properties.keys()
+            and all(item.get(key) == enum[0] for key, enum in enums.items() if len(enum) == 1)
         ]
         assert matching, name
         assert set().union(*matching) == properties.keys(), name
-
-
-def is_constant(definition):
-    return len(definition.get("enum", ())) == 1
+    fields = {
+        name
+        for kind, part in setup_schema()["$defs"].items()
+        for name in part.get("properties", {})
+        if not (kind == "ComputeTable" and name == "dataset")  # for several datasets
+    }
+    assert fields == set(re.findall(r'"(\w+)":', setup_template()))
 
 
 def test_every_field_is_explained_before_it_is_first_used():
     """Each of the fields that carry a unit or a symbol has a comment line directly above it."""
     lines = template().splitlines()
-    for field in (
-        "capacity",
-        "bandwidth",
-        "unit_cost",
-        "nodes",
-        "volume",
-        "work",
-        "transfers",
-        "size",
-        "demand",
-        "scale",
-        "offset",
-        "noise",
-        "switches",
-        "law",
-        "other_switches",
-        "data_law",
-        "initial_loss",
-        "maximum_loss",
-        "quantile_level",
-        "maximum_epochs",
-        "maximum_time",
-        "provenance",
-    ):
+    for field in EXPLAINED:
         first = next(index for index, line in enumerate(lines) if re.match(rf' *"{field}":', line))
         assert lines[first - 1].lstrip().startswith("// "), field
-    for symbol in (
-        *("r(n)", "b(n)", "kappa(n)", "q(d)", "beta(d, n)", "s(m)", "c(k, m, D)", "A_m", "B_m"),
-        *("l_sw", "l_run", "K^(Q)", "l(0)", "l_max", "omega", "K_max", "T_max", "tau"),
-    ):
-        assert symbol in template(), symbol
+    assert [symbol for symbol in SYMBOLS if symbol not in template()] == []

@@ -1,11 +1,14 @@
-"""The instances fitted to the shipped traces: made anew they are the same, their sizes are the networks'."""
+"""Instances fitted to the shipped traces: made anew they are the same, and their plans are two stages."""
 
+import json
 from itertools import groupby, pairwise
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 
+from depl.fitting import fit
 from depl.instances.library import load
 from depl.instances.setups import load_setup
 from depl.instances.training.families import ALEXNET, MOBILENET
@@ -15,18 +18,14 @@ from depl.instances.training.recorded import recorded_traces
 from depl.instances.training.runs import Task, pruning_factor
 from depl.models.evaluation.evaluate import evaluate
 from depl.models.problem.plan import Plan
+from depl.models.solving.result import Solution
 from depl.models.solving.solve import solve
 from depl.models.traces.fingerprints import fingerprints
+from tests.instances.training.test_recorded import RECORDED
 
 DATA = Path(__file__).resolve().parents[3] / "instances" / "data"
 FAMILIES = {"digits-alexnet": ALEXNET, "digits-mobilenet": MOBILENET}
 TRAINING_IMAGES = 1348
-
-
-@pytest.mark.parametrize("name", FAMILIES)
-def test_the_description_names_the_command(name):
-    command = f"depl fit {name} --template {name} --out INSTANCE"
-    assert load(name).description.splitlines()[-1] == f"Made an instance by: {command}"
 
 
 @pytest.mark.slow
@@ -52,49 +51,63 @@ def test_sizes_are_the_weights_that_pruning_keeps_and_demands_the_products_with_
         assert model.demand == pytest.approx(3 * products * (1 - factor) / 1000, abs=5e-4)
 
 
-def test_clusters_hold_as_many_clients_and_images_as_in_the_runs():
-    for name in FAMILIES:
-        setup = load_setup(name)
-        assert {cluster.name for cluster in setup.clusters} == set(Task.clusters)
-        assert {cluster.nodes for cluster in setup.clusters} == {Task.clients}
-        (dataset,) = setup.datasets
-        assert dataset.volume == pytest.approx(TRAINING_IMAGES / len(Task.clusters) / 1000)
-
-
 @pytest.mark.parametrize("name", FAMILIES)
-def test_the_file_holds_all_runs_of_the_family_and_their_fingerprints(name):
-    instance, traces = load(name), recorded_traces(name)
+def test_the_file_holds_all_runs_of_the_family_their_fingerprints_and_its_places(name):
+    instance, traces, setup = load(name), recorded_traces(name), load_setup(name)
+    command = f"depl fit {name} --template {name} --out INSTANCE"
+    assert instance.description.splitlines()[-1] == f"Made an instance by: {command}"
     assert instance.run_fingerprints == fingerprints(traces)
     losses = np.concatenate([run.losses for run in instance.traced_law.runs])
     assert np.array_equal(losses, traces.loss)
     assert instance.traced_law.unseen_loss == traces.loss.max()
+    assert {cluster.name for cluster in setup.clusters} == set(Task.clusters)
+    assert {cluster.nodes for cluster in setup.clusters} == {Task.clients}
+    (dataset,) = setup.datasets
+    assert dataset.volume == pytest.approx(TRAINING_IMAGES / len(Task.clusters) / 1000)
 
 
-@pytest.fixture(
-    scope="module", params=["digits-alexnet", pytest.param("digits-mobilenet", marks=pytest.mark.slow)]
-)
-def solved(request):
-    """An instance and its cheapest plan."""
-    instance = load(request.param)
-    return instance, solve(instance).plan
+def stages_of(plan):
+    return [key for key, _ in groupby((epoch.model, epoch.cluster) for epoch in plan.epochs)]
 
 
-def test_two_stages_on_two_clusters_are_cheapest(solved):
-    _, plan = solved
-    stages = [key for key, _ in groupby((epoch.model, epoch.cluster) for epoch in plan.epochs)]
-    assert [cluster for _, cluster in stages] == ["edge", "far-edge"]
+@pytest.mark.parametrize("name", ["digits-alexnet", pytest.param("digits-mobilenet", marks=pytest.mark.slow)])
+def test_two_stages_on_two_clusters_are_cheapest_and_break_their_promise_under_the_independent_law(name):
+    instance = load(name)
+    plan = solve(instance).plan
+    assert [cluster for _, cluster in stages_of(plan)] == ["edge", "far-edge"]
     assert 15 <= len(plan.epochs) <= 55
-
-
-def test_a_lower_promise_costs_less(solved):
-    instance, plan = solved
-    lower = instance.replace(quantile_level=0.9)
-    cheaper = solve(lower).plan
-    assert evaluate(lower, cheaper).cost < evaluate(instance, plan).cost
-
-
-def test_under_the_independent_law_the_same_plan_breaks_its_promise(solved):
-    instance, plan = solved
     bare = Plan(data=plan.data, epochs=plan.epochs)
-    assert evaluate(instance, bare).violation.upper <= 0.05 + 1e-9
-    assert evaluate(instance.replace(traced_law=None), bare).violation.lower > 0.5
+    assert evaluate(instance, bare, quantile=False).violation.upper <= 0.05 + 1e-9
+    independent = evaluate(instance.replace(traced_law=None), bare, quantile=False)
+    assert independent.violation.lower > 0.5
+
+
+# --- the closed loop ------------------------------------------------------------------------------------
+
+
+def test_a_fifth_of_the_runs_of_the_closed_loop_gives_a_plan_of_two_stages_at_the_two_costs():
+    setup = load_setup("closed-loop")
+    setup = msgspec.structs.replace(setup, target=msgspec.structs.replace(setup.target, quantile_level=0.8))
+    traces = recorded_traces("digits-alexnet-slow-fitting")
+    instance = fit(traces.select(np.arange(0, len(traces.runs), 5)), setup, target=1.2)
+    result = solve(instance)
+    assert result.solution is Solution.PROVEN_OPTIMAL
+    assert stages_of(result.plan) == [("pruned-50", "edge"), ("pruned-75", "far-edge")]
+    cost = sum({"edge": 2.6, "far-edge": 1.4}[epoch.cluster] for epoch in result.plan.epochs)
+    assert result.cost == pytest.approx(cost, rel=1e-12)
+    assert evaluate(instance, Plan(data=result.plan.data, epochs=result.plan.epochs)).violation.upper <= 0.2
+    assert solve(instance.replace(quantile_level=0.6)).cost < result.cost
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("family", RECORDED)
+def test_the_commands_of_the_page_lead_to_a_plan(ask, tmp_path, family):
+    mine, plan = tmp_path / "mine.json", tmp_path / "plan.json"
+    assert ask("fit", f"{family}-fitting", "--template", "closed-loop", "--out", mine)[0] == 0
+    instance = load(str(mine))
+    assert instance.target.deployable == ("pruned-75",)
+    assert (instance.target.maximum_loss, instance.target.quantile_level) == (0.75, 0.95)
+    code, text, _ = ask("solve", mine, "--out", plan, "--json")
+    assert (code, json.loads(text)["solution"]) == (0, "proven_optimal")
+    assert Plan.from_json(plan.read_text()).epochs[-1].model == "pruned-75"
+    assert ask("check", mine, plan)[0] == 0

@@ -1,26 +1,111 @@
-"""Networks: evaluation in closed form, pruning by magnitude, first weights."""
+"""What is trained: data, derivatives against differences of the loss, pruning, one federated round."""
 
 import math
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_digits
 
-from depl.instances.training.layers import Dense, Shape
+from depl.instances.training.data import breast_cancer, digits
+from depl.instances.training.federated import Descent, Examples, federated_epoch, share_out
+from depl.instances.training.layers import (
+    Convolution,
+    Dense,
+    Depthwise,
+    MaximumPool,
+    Pointwise,
+    Shape,
+)
 from depl.instances.training.network import NeuralNetwork
 from depl.models.foundation.errors import InvalidInputError
 
+EXAMPLES = 3
+STEP = 1e-6
+IMAGE = Shape(2, 16)
+# Each kind stands first, in the middle and behind another one somewhere, so that both derivatives count.
+NETWORKS = {
+    "convolution": NeuralNetwork(IMAGE, (Convolution(3), Convolution(2), Dense(4, linear=True))),
+    "depthwise": NeuralNetwork(IMAGE, (Depthwise(), Depthwise(stride=2), Dense(4, linear=True))),
+    "pointwise": NeuralNetwork(IMAGE, (Pointwise(3), Pointwise(2, linear=True), Dense(4, linear=True))),
+    "dense": NeuralNetwork(IMAGE, (Dense(5), Dense(5), Dense(4, linear=True))),
+    "maximum pool": NeuralNetwork(IMAGE, (Convolution(3), MaximumPool(), Dense(4, linear=True))),
+}
 SMALL = NeuralNetwork(Shape(2, 1), (Dense(2, linear=True),))
+IDENTITY = np.array([1.0, 0.0, 0.0, 1.0, 0.0, 0.0])
+"""Weights of the small network for which scores are the inputs."""
+WIDE = NeuralNetwork(Shape(100, 1), (Dense(50), Dense(2, linear=True)))
+
+
+def test_every_fourth_digit_is_held_out():
+    material = digits()
+    assert material.train.inputs.shape == (64, 1348)
+    assert material.test.inputs.shape == (64, 449)
+    assert np.array_equal(material.test.labels[0], load_digits().target[3::4])
+    assert np.abs(material.test.inputs[:, 0] * 0.375 + 0.3 - load_digits().data[3] / 16).max() < 1e-6
+    assert sorted(set(material.train.groups)) == list(range(10))
+    assert material.train.inputs.dtype == np.float32
+
+
+def test_columns_of_the_table_are_standardised_by_the_training_rows():
+    material = breast_cancer()
+    assert material.train.inputs.shape == (30, 427)
+    assert material.test.inputs.shape == (30, 142)
+    assert np.abs(material.train.inputs.mean(axis=1)).max() < 1e-5
+    assert np.abs(material.train.inputs.std(axis=1) - 1).max() < 1e-5
+    assert material.classes == 2
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_the_derivative_is_the_limit_of_differences_and_examples_do_not_mix(name):
+    network, rng = NETWORKS[name], np.random.default_rng(1)
+    weights = rng.standard_normal(len(network.spreads))
+    inputs = rng.standard_normal((network.given.channels * network.given.positions, EXAMPLES))
+    labels = rng.integers(0, 4, (network.shapes[-1].positions, EXAMPLES))
+
+    _, slope = network.gradient(weights, inputs, labels)
+
+    def loss(index: int, shift: float) -> float:
+        moved = weights.copy()
+        moved[index] += shift
+        return network.gradient(moved, inputs, labels)[0]
+
+    differences = [(loss(i, STEP) - loss(i, -STEP)) / (2 * STEP) for i in range(len(weights))]
+    assert np.abs(slope).max() > 1e-2
+    assert np.abs(slope - differences).max() < 1e-8
+    together = network.evaluate(weights, inputs, labels).probabilities
+    for n in range(EXAMPLES):
+        alone = network.evaluate(weights, inputs[:, n : n + 1], labels[:, n : n + 1]).probabilities
+        assert np.allclose(together[:, :, n : n + 1], alone, rtol=1e-12, atol=1e-15)
+
+
+def test_a_convolution_adds_up_the_window_around_every_position_and_the_pool_takes_the_greatest():
+    image = np.arange(16.0).reshape(1, 4, 4)
+    weights = np.arange(1.0, 10.0)
+    given = image.reshape(1, 16)
+    output, _ = Convolution(1).forward(np.append(weights, 0.5), given, Shape(1, 16))
+    padded = np.pad(image[0], 1)
+    wanted = [
+        (padded[y : y + 3, x : x + 3] * weights.reshape(3, 3)).sum() + 0.5 for y in range(4) for x in range(4)
+    ]
+    assert output[0].tolist() == wanted
+    single, _ = Depthwise().forward(np.append(weights, 0.5), given, Shape(1, 16))
+    assert single.tolist() == output.tolist()
+    coarse, _ = Depthwise(stride=2).forward(np.append(weights, 0.5), given, Shape(1, 16))
+    assert coarse[0].tolist() == [wanted[i] for i in (0, 2, 8, 10)]
+    pooled, _ = MaximumPool().forward(np.zeros(0), np.array([[1.0, 4.0, 2.0, 3.0]]), Shape(1, 4))
+    assert pooled.tolist() == [[4.0]]
 
 
 def test_the_loss_and_the_error_rate_of_a_network_are_those_of_its_scores():
-    weights = np.array([1.0, 0.0, 0.0, 1.0, 0.0, 0.0])  # scores are the inputs
     inputs = np.array([[0.0, 3.0, 1.0], [0.0, 0.0, 2.0]])
-    found = SMALL.evaluate(weights, inputs, np.array([[0, 1, 1]]))
+    found = SMALL.evaluate(IDENTITY, inputs, np.array([[0, 1, 1]]))
     losses = [math.log(2), 3 + math.log1p(math.exp(-3)), math.log1p(math.exp(-1))]
     assert found.loss == pytest.approx(sum(losses) / 3, rel=1e-15)
     assert found.error_rate == pytest.approx(1 / 3)
     assert found.probabilities[:, 0, 1] == pytest.approx([1 / (1 + math.exp(-3)), 1 / (1 + math.exp(3))])
     assert found.probabilities.sum(axis=0) == pytest.approx(np.ones((1, 3)))
+    hopeless = SMALL.evaluate(IDENTITY, np.array([[1e4], [0.0]]), np.array([[1]]))
+    assert hopeless.loss == 1e4
 
 
 def test_many_examples_are_evaluated_as_few_are():
@@ -33,48 +118,74 @@ def test_many_examples_are_evaluated_as_few_are():
     assert found.probabilities.shape == (2, 1, 600)
 
 
-def test_a_hopeless_answer_has_a_finite_loss():
-    found = SMALL.evaluate(np.array([1.0, 0, 0, 1, 0, 0]), np.array([[1e4], [0.0]]), np.array([[1]]))
-    assert found.loss == 1e4
-
-
 def test_pruning_removes_the_share_of_smallest_weights_and_no_bias():
     weights = np.array([0.1, -0.4, 0.3, -0.2, 0.0, 0.0])
     assert SMALL.mask(weights, 0.5).tolist() == [0, 1, 1, 0, 1, 1]
     assert SMALL.mask(weights, 0.25).tolist() == [0, 1, 1, 1, 1, 1]
     assert SMALL.mask(weights, 0).tolist() == [1] * 6
     assert SMALL.mask(weights, 0.36).sum() == 5  # of 4 weights 0.36 * 4 = 1.44 are removed: 1
+    for factor in (-0.1, 1.0, math.nan):
+        with pytest.raises(InvalidInputError, match="pruning factor"):
+            SMALL.mask(weights, factor)
 
 
-def test_what_is_pruned_stays_pruned_when_more_is():
-    rng = np.random.default_rng(1)
-    network = NeuralNetwork(Shape(4, 1), (Dense(8), Dense(3, linear=True)))
-    weights = network.initial_weights(rng)
-    first = network.mask(weights, 0.5)
-    second = network.mask(weights * first, 0.75)
-    assert np.all(second <= first)
-    count = np.count_nonzero(network.spreads)
-    assert count - (first[network.spreads > 0]).sum() == int(0.5 * count)
-
-
-def test_layers_of_different_width_are_pruned_in_their_own_units():
-    network = NeuralNetwork(Shape(100, 1), (Dense(50), Dense(2, linear=True)))
-    weights = network.initial_weights(np.random.default_rng(2))
-    kept = network.mask(weights, 0.75)
+def test_layers_of_different_width_are_pruned_in_their_own_units_and_what_is_pruned_stays_so():
+    weights = WIDE.initial_weights(np.random.default_rng(2))
+    first = WIDE.mask(weights, 0.5)
+    kept = WIDE.mask(weights * first, 0.75)
+    assert np.all(kept <= first)
+    assert first[WIDE.spreads > 0].sum() == 5100 - int(0.5 * 5100)
     assert kept[:5000].mean() == pytest.approx(0.25, abs=0.02)
     assert kept[5050:5150].mean() == pytest.approx(0.25, abs=0.15)
 
 
-@pytest.mark.parametrize("factor", [-0.1, 1.0, float("nan")])
-def test_a_factor_that_is_no_share_is_refused(factor):
-    with pytest.raises(InvalidInputError, match="pruning factor"):
-        SMALL.mask(np.zeros(6), factor)
-
-
 def test_first_weights_have_the_spread_of_their_layer_and_biases_are_zero():
-    network = NeuralNetwork(Shape(100, 1), (Dense(50), Dense(2, linear=True)))
-    weights = network.initial_weights(np.random.default_rng(3))
+    weights = WIDE.initial_weights(np.random.default_rng(3))
     assert weights.dtype == np.float32
     assert weights[:5000].std() == pytest.approx(math.sqrt(2 / 100), rel=0.05)
-    assert not weights[network.spreads == 0].any()
+    assert not weights[WIDE.spreads == 0].any()
     assert len(weights) == 5050 + 102
+
+
+# --- federated averaging --------------------------------------------------------------------------------
+
+
+def test_every_example_goes_to_one_client_and_clusters_get_equal_parts_the_more_unlike_the_smaller_alpha():
+    groups = np.arange(101) % 7
+    dealt = share_out(groups, (3, 2), 1.0, np.random.default_rng(0))
+    assert [len(clients) for clients in dealt] == [3, 2]
+    assert sorted(np.concatenate([client for clients in dealt for client in clients])) == list(range(101))
+    assert [sum(map(len, clients)) for clients in dealt] == [51, 50]
+    groups = np.arange(1000) % 10
+
+    def spread(concentration: float) -> float:
+        (clients,) = share_out(groups, (4,), concentration, np.random.default_rng(1))
+        return float(np.std([np.bincount(groups[client], minlength=10) for client in clients]))
+
+    assert spread(0.2) > 2 * spread(5.0) > 0
+
+
+@pytest.mark.parametrize("empty", [False, True])
+def test_a_round_is_the_mean_of_what_clients_learn_in_proportion_to_their_examples(empty):
+    rng = np.random.default_rng(2)
+    inputs, labels = rng.standard_normal((2, 9)), rng.integers(0, 2, (1, 9))
+    examples = Examples(inputs, labels, labels[0])
+    mask = np.array([1, 0, 1, 1, 1, 1.0])
+    weights = rng.standard_normal(6) * mask
+    clients = (np.arange(6), np.arange(6, 9)) + ((np.arange(0),) if empty else ())
+    descent = Descent(rate=0.1, momentum=0.5, batch=4)
+
+    found = federated_epoch(SMALL, weights, mask, examples, clients, descent, np.random.default_rng(3))
+
+    order = np.random.default_rng(3)
+    learned = []
+    for client in clients[:2]:
+        own, velocity, turn = weights.copy(), np.zeros(6), order.permutation(client)
+        for batch in (turn[:4], turn[4:]):
+            if len(batch):
+                _, slope = SMALL.gradient(own, inputs[:, batch], labels[:, batch])
+                velocity = 0.5 * velocity + slope * mask
+                own = own - 0.1 * velocity
+        learned.append(own)
+    assert found == pytest.approx((6 * learned[0] + 3 * learned[1]) / 9, rel=1e-14)
+    assert found[1] == 0

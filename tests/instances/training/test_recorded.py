@@ -1,74 +1,92 @@
-"""The shipped traces: what they cover, where they come from, and that training gives them again."""
+"""Shipped families and traces: what they cover, where they come from, and that training gives them again."""
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from depl.instances.training.families import FAMILIES, family
+from depl.instances.training.counterfactual import Switching, train_branches
+from depl.instances.training.families import (
+    EPOCHS,
+    FACTORS,
+    FAMILIES,
+    PLANS,
+    SWITCH_EPOCHS,
+    family,
+)
 from depl.instances.training.names import RECORDED_ONLY
-from depl.instances.training.recorded import recorded_families, recorded_traces
+from depl.instances.training.recorded import (
+    named_traces,
+    recorded_counterfactuals,
+    recorded_families,
+    recorded_names,
+    recorded_traces,
+)
 from depl.instances.training.recording import described
-from depl.instances.training.runs import as_traces, train_run
+from depl.instances.training.runs import Epoch, as_traces, train_run
 from depl.models.foundation.errors import InvalidInputError
+from depl.models.traces.counterfactuals import read_counterfactuals
 
+ROOT = Path(__file__).resolve().parents[3]
+DIGITS = family("digits-alexnet")
 # Where they were recorded the losses come out to the last digit. Other processors and other builds of BLAS
 # add in another order: with the kernels of five others, 30 epochs differed by 2e-7, or by 2e-4 where a tie
 # was broken the other way.
-EPOCHS = 30
 TOLERANCE = 1e-3
+TOLD = ("family", "setup", "schedule", "summary")
 
 
-def test_every_family_has_its_runs():
-    assert recorded_families() == tuple(sorted((*FAMILIES, *RECORDED_ONLY)))
-    for name, chosen in FAMILIES.items():
-        assert recorded_traces(name).runs == tuple(str(seed) for seed in range(chosen.shipped))
+def plan(seed):
+    """F_1, F_2 and K_1 of a seed."""
+    schedule = DIGITS.schedule(seed)
+    switch = sum(epoch.cluster == "edge" for epoch in schedule)
+    assert schedule == (schedule[0],) * switch + (schedule[-1],) * (EPOCHS - switch)
+    return schedule[0].factor, schedule[-1].factor, switch
 
 
-@pytest.mark.parametrize("name", FAMILIES)
-def test_runs_follow_the_schedules_of_their_seeds(name):
-    chosen, traces = family(name), recorded_traces(name)
-    for seed in range(0, chosen.shipped, 7):
-        wanted = tuple(
-            (f"pruned-{round(100 * factor)}", cluster) for factor, cluster in chosen.schedule(seed)
-        )
-        assert traces.schedules[seed] == wanted
-    assert set(traces.last_epochs) == {60}
+def test_even_seeds_follow_three_plans_equally_often_and_odd_ones_cover_the_design():
+    assert Counter(map(plan, range(0, 600, 2))) == dict.fromkeys(PLANS, 100)
+    wanted = [
+        (first, second, switch)
+        for first in FACTORS
+        for second in FACTORS
+        for switch in SWITCH_EPOCHS
+        if first <= second
+    ]
+    assert Counter(map(plan, range(1, 600, 2))) == dict.fromkeys(wanted, 4)
+    few = [plan(seed) for seed in range(1, 61, 2)]  # which are spread over it already
+    assert len(set(few)) == 30
+    assert {switch for _, _, switch in few} == set(SWITCH_EPOCHS)
+    assert {factor for first, second, _ in few for factor in (first, second)} == set(FACTORS)
 
 
-@pytest.mark.parametrize("name", FAMILIES)
-def test_the_provenance_is_that_of_the_code_as_it_is(name):
-    told = recorded_traces(name).provenance
-    now = described(family(name), family(name).task())
-    assert {key: told[key] for key in ("family", "setup", "schedule", "summary")} == {
-        key: now[key] for key in ("family", "setup", "schedule", "summary")
+def test_families_and_seeds_have_generators_of_their_own():
+    drawn = {
+        (name, seed): FAMILIES[name].generator(seed).random() for name in FAMILIES for seed in (0, 1, 10**16)
     }
-    assert told["command"] == f"depl train --family {name} --runs {family(name).shipped} --seed 0"
+    assert len(set(drawn.values())) == len(drawn)
+    assert family("digits-alexnet").generator(5).random() == DIGITS.generator(5).random()
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_a_family_has_its_runs_with_the_schedules_of_their_seeds_by_the_code_as_it_is(name):
+    chosen, traces = family(name), recorded_traces(name)
+    task, told = chosen.task(), traces.provenance
+    assert task.network.shapes[0] == task.material.example
+    assert task.network.shapes[-1] == (task.material.classes, len(task.material.test.labels))
+    assert len(task.material.train.inputs) == task.material.example.channels * task.material.example.positions
+    assert traces.runs == tuple(str(seed) for seed in range(chosen.shipped))
+    for seed in range(0, chosen.shipped, 7):
+        pairs = ((f"pruned-{round(100 * factor)}", cluster) for factor, cluster in chosen.schedule(seed))
+        assert traces.schedules[seed] == tuple(pairs)
+    assert set(traces.last_epochs) == {60}
+    now = described(chosen, task)
+    assert [told[key] for key in TOLD] == [now[key] for key in TOLD]
+    assert told["command"] == f"depl train --family {name} --runs {chosen.shipped} --seed 0"
     assert len(told["commit"]) == 40
     assert told["versions"].startswith("numpy ")
-
-
-@pytest.mark.parametrize(
-    ("name", "seed"),
-    [
-        ("digits-alexnet", 0),
-        ("digits-mobilenet", 1),
-        ("cells-perceptron", 7),
-    ],
-)
-def test_a_seed_trained_again_gives_the_shipped_losses(name, seed):
-    chosen, shipped = family(name), recorded_traces(name).select([seed])
-    schedule = chosen.schedule(seed)[:EPOCHS]
-    again = as_traces([str(seed)], [schedule], [train_run(chosen.task(), schedule, chosen.generator(seed))])
-    assert np.abs(again.loss - shipped.loss[: EPOCHS + 1]).max() <= TOLERANCE
-
-
-@pytest.mark.parametrize("name", ["digits-alexnet", "digits-mobilenet"])
-def test_real_networks_learn_and_further_pruning_makes_the_loss_jump(name):
-    traces = recorded_traces(name)
-    loss = traces.matrix()
-    assert np.median(loss[:, -1]) < 0.3 * np.median(loss[:, 0])
-    assert np.median(traces.target("error_rate")[traces.epoch == 60]) < 0.25
-    jump = (traces.metrics["start_loss"][1:] - traces.loss[:-1])[~np.isnan(traces.metrics["start_loss"][1:])]
-    assert (jump > 0).mean() > 0.9
 
 
 @pytest.mark.parametrize("name", RECORDED_ONLY)
@@ -80,6 +98,116 @@ def test_families_no_longer_trained_keep_their_traces(name):
         family(name)
 
 
-def test_traces_that_are_not_shipped_are_refused():
-    with pytest.raises(InvalidInputError, match="no traces of 'none'; known are cells-perceptron"):
-        recorded_traces("none")
+@pytest.mark.parametrize(
+    ("name", "seed"), [("digits-alexnet", 0), ("digits-mobilenet", 1), ("cells-perceptron", 7)]
+)
+def test_a_seed_trained_again_gives_the_shipped_losses(name, seed, epochs=15):
+    chosen, shipped = family(name), recorded_traces(name).select([seed])
+    schedule = chosen.schedule(seed)[:epochs]
+    again = as_traces([str(seed)], [schedule], [train_run(chosen.task(), schedule, chosen.generator(seed))])
+    assert np.abs(again.loss - shipped.loss[: epochs + 1]).max() <= TOLERANCE
+
+
+@pytest.mark.parametrize("name", ["digits-alexnet", "digits-mobilenet"])
+def test_real_networks_learn_and_further_pruning_makes_the_loss_jump(name):
+    traces = recorded_traces(name)
+    assert family(name).shipped >= 500
+    loss = traces.matrix()
+    assert np.median(loss[:, -1]) < 0.3 * np.median(loss[:, 0])
+    assert np.median(traces.target("error_rate")[traces.epoch == 60]) < 0.25
+    jump = traces.metrics["start_loss"][1:] - traces.loss[:-1]
+    assert (jump[~np.isnan(jump)] > 0).mean() > 0.9
+
+
+# --- sets of runs that switch ---------------------------------------------------------------------------
+
+RECORDED = ("digits-alexnet-slow", "digits-mobilenet")
+SWITCHES = tuple(range(4, 35, 2))
+STAGES = (("pruned-50", "edge"), ("pruned-75", "far-edge"))
+JUDGING = Switching(Epoch(0.5, "edge"), Epoch(0.75, "far-edge"), SWITCHES, 47)
+FITTING = replace(JUDGING, draw=0)
+SETS = {"judging": (JUDGING, range(2000000, 2000120)), "fitting": (FITTING, range(3000000, 3000640))}
+NAMES = tuple(f"{name}-{kind}" for name in RECORDED for kind in SETS)
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_every_seed_of_the_judging_set_was_trained_at_every_switch_epoch_and_later_ones_end_lower(name):
+    found = recorded_counterfactuals(name)
+    assert found.seeds == tuple(str(seed) for seed in SETS["judging"][1])
+    assert (found.switch_epochs, found.stages, found.epochs) == (SWITCHES, STAGES, 47)
+    assert found.table.shape == (120, 16, 48)
+    assert not np.isnan(found.table).any()
+    final = np.median(found.table[:, :, -1], axis=0)
+    assert final[0] > 1.1 * final[-1]
+    assert (np.diff(final) < 0).sum() >= 10
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_the_fitting_set_has_forty_runs_of_every_switch_epoch_and_no_seed_is_in_two_files(name):
+    traces = recorded_traces(f"{name}-fitting")
+    plans = {(STAGES[0],) * switch + (STAGES[1],) * (47 - switch) for switch in SWITCHES}
+    assert {plan: len(runs) for plan, runs in traces.by_schedule().items()} == dict.fromkeys(plans, 40)
+    seeds = list(SETS["fitting"][1])
+    assert traces.runs == tuple(f"{seed}/{FITTING.switches(seed)[0]}" for seed in seeds)
+    others = [{run.split("/")[0] for run in recorded_traces(file).runs} for file in (name, f"{name}-judging")]
+    assert len({*map(str, seeds)}.union(*others)) == 640 + sum(map(len, others))
+    with pytest.raises(InvalidInputError, match="seed '3000000' has no branch of epoch"):
+        read_counterfactuals(traces)
+
+
+@pytest.mark.parametrize("kind", SETS)
+@pytest.mark.parametrize("name", RECORDED)
+def test_the_provenance_is_that_of_the_code_as_it_is_with_the_command_of_the_page(name, kind):
+    switching, seeds = SETS[kind]
+    told = recorded_traces(f"{name}-{kind}").provenance
+    now = {**described(family(name), family(name).task()), "schedule": switching.text()}
+    assert [told[key] for key in TOLD] == [now[key] for key in TOLD]
+    assert told["command"] == (
+        f"depl train --family {name} --runs {len(seeds)} --seed {seeds.start} "
+        "--stages pruned-50@edge,pruned-75@far-edge "
+        f"--switch-epochs {','.join(map(str, SWITCHES))} --epochs 47"
+        + (" --draw-switch 0" if switching.draw == 0 else "")
+    )
+    assert len(told["commit"]) == 40
+    page = (ROOT / "docs" / "traces.rst").read_text(encoding="utf-8").replace("\\\n", " ")
+    shown = told["command"].replace(name, "$family") + f" --out $family-{kind}.csv.gz"
+    assert shown in " ".join(page.split())
+
+
+@pytest.mark.parametrize("kind", SETS)
+@pytest.mark.parametrize("name", RECORDED)
+def test_the_beginning_of_a_seed_trained_again_gives_the_shipped_branches(name, kind):
+    switching, seeds = SETS[kind]
+    seed, chosen = seeds[7], family(name)
+    switches = [switch for switch in switching.switches(seed) if switch == 4 or switching.draw == 0]
+    short = replace(switching, switch_epochs=tuple(switches), epochs=max(switches) + 2)
+    runs = train_branches(chosen.task(), short, switches, chosen.generator(seed))
+    shipped = {run: index for index, run in enumerate(recorded_traces(f"{name}-{kind}").runs)}
+    table = recorded_traces(f"{name}-{kind}").matrix()
+    for switch, run in zip(switches, runs, strict=True):
+        again = as_traces([str(seed)], [short.schedule(switch)], [run]).loss
+        assert np.abs(again - table[shipped[f"{seed}/{switch}"], : len(again)]).max() <= TOLERANCE
+
+
+def test_files_are_few_and_small_and_found_by_name_wherever_traces_are():
+    files = list((ROOT / "instances" / "data" / "counterfactuals").iterdir())
+    assert {path.stem for path in files} == set(NAMES)
+    assert all(path.stat().st_size < 400_000 for path in files)
+    assert recorded_families() == tuple(sorted((*FAMILIES, *RECORDED_ONLY)))
+    assert set(recorded_names()) == {*NAMES, *FAMILIES, *RECORDED_ONLY}
+    for name in NAMES:
+        assert named_traces(name).runs == recorded_traces(name).runs
+
+
+@pytest.mark.parametrize(
+    ("read", "name", "words"),
+    [
+        (family, "none", "there is no family 'none'; known are digits-alexnet"),
+        (recorded_traces, "none", "no traces of 'none'; known are cells-perceptron"),
+        (recorded_traces, "digits-alexnet-slow-fiting", "did you mean 'digits-alexnet-slow-fitting'"),
+        (recorded_counterfactuals, "zen-attention", "no branches of 'zen-attention'; known are digits-al"),
+    ],
+)
+def test_what_is_not_shipped_is_refused_with_what_is(read, name, words):
+    with pytest.raises(InvalidInputError, match=words):
+        read(name)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from depl.instances.training import recording
 from depl.instances.training.recording import CHUNK, record
 from depl.instances.training.runs import Epoch
 from depl.models.foundation.errors import InvalidInputError
@@ -39,39 +40,22 @@ def test_the_order_of_training_leaves_no_mark(tmp_path):
     assert (tmp_path / "one.csv.gz").read_bytes() == (tmp_path / "two.csv.gz").read_bytes()
 
 
-def test_an_interrupt_keeps_every_run_that_was_finished(tmp_path):
-    def interrupt(done):
-        if done == "2":
-            raise KeyboardInterrupt
+@pytest.mark.parametrize(("where", "left"), [("step", 1), ("write_traces", 3), ("train_run", 0)])
+def test_an_interrupt_keeps_every_run_that_was_finished(tmp_path, monkeypatch, where, left):
+    """While runs are trained, while the file is written, and before there is one."""
+    path, real = tmp_path / "traces.csv.gz", getattr(recording, where, None)
 
-    done = recorded(tmp_path / "traces.csv.gz", range(9), step=interrupt)
-    assert done.interrupted
-    assert read_traces(tmp_path / "traces.csv.gz").runs == ("0", "1", "2")
-    assert recorded(tmp_path / "traces.csv.gz", range(9)).trained == 6
-
-
-def test_an_interrupt_while_the_file_is_written_loses_nothing(tmp_path, monkeypatch):
-    calls = []
-
-    def write(*arguments):
-        calls.append(arguments)
-        if len(calls) == 1:
-            raise KeyboardInterrupt
-        write_traces(*arguments)
-
-    monkeypatch.setattr("depl.instances.training.recording.write_traces", write)
-    assert recorded(tmp_path / "traces.csv.gz", range(3)).interrupted
-    assert read_traces(tmp_path / "traces.csv.gz").runs == ("0", "1", "2")
-
-
-def test_an_interrupt_before_the_first_run_leaves_no_file(tmp_path, monkeypatch):
-    def interrupt(*arguments):
+    def once(*arguments):
+        monkeypatch.undo()
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("depl.instances.training.recording.train_run", interrupt)
-    done = recorded(tmp_path / "traces.csv.gz", range(3))
-    assert (done.traces, done.trained, done.interrupted) == (None, 0, True)
-    assert not list(tmp_path.iterdir())
+    if real:
+        monkeypatch.setattr(recording, where, once)
+    done = recorded(path, range(3), **({} if real else {"step": once}))
+    assert done.interrupted
+    assert done.trained == left
+    assert (read_traces(path).runs if path.exists() else ()) == tuple("012"[:left])
+    assert recorded(path, range(3)).trained == 3 - left
 
 
 def test_a_process_that_is_killed_loses_the_runs_since_the_last_writing_at_most(tmp_path):
@@ -93,35 +77,28 @@ def test_what_fixes_the_runs_is_told(tmp_path):
     assert planned(told) == (("pruned-50", "edge"), ("pruned-75", "far-edge"))
     assert told["command"] == "by hand"
     assert f"numpy {np.__version__}" in told["versions"]
+    own = record(FAMILY, [1], tmp_path / "own.csv.gz").traces  # with the schedule of the family
+    factors = [round(100 * epoch.factor) for epoch in FAMILY.schedule(1)]
+    assert [epoch[0] for epoch in own.schedules[0]] == [f"pruned-{factor}" for factor in factors]
 
 
 @pytest.mark.parametrize(
     ("family", "schedule", "named"),
     [
-        (small_family("others"), SHORT, "family"),
-        (small_family(rate=0.2), SHORT, "setup"),
-        (FAMILY, SHORT[:1], "schedule"),
-        (FAMILY, None, "schedule"),
+        (small_family("others"), SHORT, "family is 'points'"),
+        (small_family(rate=0.2), SHORT, "setup is "),
+        (FAMILY, SHORT[:1], "schedule is "),
+        (FAMILY, None, "schedule is "),
+        (FAMILY, (), "family is 'nothing'"),  # traces of other tools
     ],
 )
 def test_other_runs_are_not_added_to_a_file(tmp_path, family, schedule, named):
     path = tmp_path / "traces.csv.gz"
-    recorded(path, [0])
+    if schedule == ():
+        write_traces(path, Traces(["0"], [1], ["m"], ["c"], [1.0]))
+    else:
+        recorded(path, [0])
     before = path.read_bytes()
-    with pytest.raises(InvalidInputError, match=f"its {named} is .*; choose another file"):
+    with pytest.raises(InvalidInputError, match=f"its {named}.*; choose another file"):
         record(family, [1], path, schedule=schedule)
     assert path.read_bytes() == before
-
-
-def test_a_file_of_other_traces_is_not_added_to(tmp_path):
-    path = tmp_path / "traces.csv"
-    write_traces(path, Traces(["0"], [1], ["m"], ["c"], [1.0]))
-    with pytest.raises(InvalidInputError, match="its family is 'nothing'"):
-        recorded(path, [1])
-
-
-def test_the_schedule_of_the_family_is_the_default(tmp_path):
-    traces = record(FAMILY, [1], tmp_path / "traces.csv.gz").traces
-    assert [epoch[0] for epoch in traces.schedules[0]] == [
-        f"pruned-{round(100 * epoch.factor)}" for epoch in FAMILY.schedule(1)
-    ]

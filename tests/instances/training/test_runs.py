@@ -32,9 +32,7 @@ def test_a_run_learns_and_records_every_epoch_from_the_one_before_training():
     assert run.start_loss[11] != run.loss[10]
     assert run.probabilities.shape == (2, 1, 100)
     assert run.error_rate[-1] == np.mean(run.probabilities.argmax(axis=0) != TASK.material.test.labels)
-
-
-def test_a_change_of_the_cluster_alone_is_no_switch():
+    # a change of the cluster alone is no switch
     run = trained([HALF] * 2 + [Epoch(0.5, "far-edge")] * 2)
     assert np.isnan(run.start_loss).all()
     assert not np.array_equal(run.loss, trained([HALF] * 4).loss)
@@ -46,14 +44,9 @@ def test_the_same_seed_gives_the_same_bits_whatever_was_trained_before():
         trained([MORE] * 2, seed)
     assert same(trained([HALF] * 3, seed=7), first)
     assert not np.array_equal(trained([HALF] * 3, seed=8).loss, first.loss)
-
-
-@pytest.mark.parametrize("name", ["digits-alexnet", "digits-mobilenet"])
-def test_real_families_repeat_their_bits_too(name):
-    chosen = family(name)
-    task = chosen.task()
-    schedule = chosen.schedule(1)[:2]
-    assert same(*(train_run(task, schedule, chosen.generator(3)) for _ in range(2)))
+    real = family("digits-alexnet")
+    task, schedule = real.task(), real.schedule(1)[:1]
+    assert same(*(train_run(task, schedule, real.generator(3)) for _ in range(2)))
 
 
 def test_schedules_that_begin_alike_give_the_same_losses_as_long_as_they_are_alike():
