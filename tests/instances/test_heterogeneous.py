@@ -17,7 +17,6 @@ from depl.models.problem.allocation import allocate
 from depl.models.problem.epoch_costs import price
 from depl.models.problem.epochs import load, loss_step
 from depl.models.problem.instance import Instance
-from depl.models.problem.laws import StudentT
 from depl.models.verifier.verify import verify
 
 SIZES = {"clusters": 60, "datasets": 40, "models": 8, "maximum_epochs": 60}
@@ -82,15 +81,6 @@ def test_most_clusters_are_dominated_by_none_and_some_are(sample):
     assert dominated >= 0.02 * len(sample) * SIZES["clusters"]
 
 
-def test_unit_costs_rise_with_capacity_and_with_bandwidth(sample):
-    for instance, _ in sample:
-        logs = np.log(cluster_offers(instance))
-        design = np.column_stack([logs[:, :2], np.ones(len(logs))])
-        slopes = np.linalg.lstsq(design, logs[:, 2], rcond=None)[0]
-        assert slopes[0] > 0.03
-        assert slopes[1] > 0.2
-
-
 def test_the_best_cluster_changes_with_the_price_of_time_towards_larger_and_faster_ones(sample):
     for instance, _ in sample:
         loads = first_loads(instance, instance.models[len(instance.models) // 2].name)
@@ -101,15 +91,6 @@ def test_the_best_cluster_changes_with_the_price_of_time_towards_larger_and_fast
         assert most.nodes * most.capacity > 1.5 * least.nodes * least.capacity
         assert most.bandwidth > 1.5 * least.bandwidth
         assert most.unit_cost > least.unit_cost
-
-
-def test_different_models_prefer_different_clusters_at_one_price_of_time(sample):
-    several = 0
-    for instance, plan in sample:
-        multiplier = price_of_time(epoch_loads(instance, plan)[0])
-        chosen = {cheapest(first_loads(instance, model.name), multiplier) for model in instance.models}
-        several += len(chosen) >= 3
-    assert several >= 0.75 * len(sample)
 
 
 def test_models_go_from_fast_unsteady_and_large_to_slow_steady_and_small(sample):
@@ -176,14 +157,6 @@ def test_transfers_are_few_free_at_home_and_some_percent_of_training_elsewhere(s
     assert max(shares) > 2 * min(shares)
 
 
-def test_every_switch_costs_loss_and_neighbours_less(sample):
-    for instance, _ in sample:
-        assert isinstance(instance.other_switches, StudentT)
-        near = [row.law.moments().mean for row in instance.switches]
-        assert len(near) == 2 * (SIZES["models"] - 1)
-        assert 0 < min(near) <= max(near) < instance.other_switches.moments().mean
-
-
 def test_the_reference_plan_keeps_every_constraint_and_uses_most_of_the_limits(sample):
     for instance, plan in sample[::4]:
         found, target = evaluate(instance, plan), instance.target
@@ -223,11 +196,12 @@ def test_a_size_below_one_is_refused_by_name(name):
         heterogeneous_instance(np.random.default_rng(0), **{name: 0})
 
 
-def test_equal_seeds_give_equal_instances_whose_names_tell_their_content(sample):
+def test_equal_seeds_give_the_instances_that_records_were_made_with_whose_names_tell_their_content(sample):
     rng = np.random.default_rng(2402)
     assert [heterogeneous_instance(rng, **SIZES) for _ in range(2)] == [
         instance for instance, _ in sample[:2]
     ]
+    assert [instance.name[-8:] for instance, _ in sample[:3]] == ["97993540", "b5174817", "217bdaef"]
     assert len({instance.fingerprint for instance, _ in sample}) == len(sample)
     for instance, plan in sample[:3]:
         again = Instance.from_json(instance.to_json())

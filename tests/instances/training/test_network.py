@@ -1,12 +1,13 @@
-"""What is trained: data, derivatives against differences of the loss, pruning, one federated round."""
+"""What is trained: derivatives against differences of the loss, pruning, one federated round.
+
+That data, first weights and batches are as they were is seen where shipped runs are trained again.
+"""
 
 import math
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_digits
 
-from depl.instances.training.data import breast_cancer, digits
 from depl.instances.training.federated import Descent, Examples, federated_epoch, share_out
 from depl.instances.training.layers import (
     Convolution,
@@ -33,26 +34,6 @@ NETWORKS = {
 SMALL = NeuralNetwork(Shape(2, 1), (Dense(2, linear=True),))
 IDENTITY = np.array([1.0, 0.0, 0.0, 1.0, 0.0, 0.0])
 """Weights of the small network for which scores are the inputs."""
-WIDE = NeuralNetwork(Shape(100, 1), (Dense(50), Dense(2, linear=True)))
-
-
-def test_every_fourth_digit_is_held_out():
-    material = digits()
-    assert material.train.inputs.shape == (64, 1348)
-    assert material.test.inputs.shape == (64, 449)
-    assert np.array_equal(material.test.labels[0], load_digits().target[3::4])
-    assert np.abs(material.test.inputs[:, 0] * 0.375 + 0.3 - load_digits().data[3] / 16).max() < 1e-6
-    assert sorted(set(material.train.groups)) == list(range(10))
-    assert material.train.inputs.dtype == np.float32
-
-
-def test_columns_of_the_table_are_standardised_by_the_training_rows():
-    material = breast_cancer()
-    assert material.train.inputs.shape == (30, 427)
-    assert material.test.inputs.shape == (30, 142)
-    assert np.abs(material.train.inputs.mean(axis=1)).max() < 1e-5
-    assert np.abs(material.train.inputs.std(axis=1) - 1).max() < 1e-5
-    assert material.classes == 2
 
 
 @pytest.mark.parametrize("name", NETWORKS)
@@ -108,16 +89,6 @@ def test_the_loss_and_the_error_rate_of_a_network_are_those_of_its_scores():
     assert hopeless.loss == 1e4
 
 
-def test_many_examples_are_evaluated_as_few_are():
-    rng = np.random.default_rng(0)
-    weights, inputs = rng.standard_normal(6), rng.standard_normal((2, 600))
-    labels = rng.integers(0, 2, (1, 600))
-    found = SMALL.evaluate(weights, inputs, labels)
-    parts = [SMALL.evaluate(weights, inputs[:, s], labels[:, s]) for s in (slice(250), slice(250, 600))]
-    assert found.loss == pytest.approx((250 * parts[0].loss + 350 * parts[1].loss) / 600, rel=1e-12)
-    assert found.probabilities.shape == (2, 1, 600)
-
-
 def test_pruning_removes_the_share_of_smallest_weights_and_no_bias():
     weights = np.array([0.1, -0.4, 0.3, -0.2, 0.0, 0.0])
     assert SMALL.mask(weights, 0.5).tolist() == [0, 1, 1, 0, 1, 1]
@@ -129,40 +100,14 @@ def test_pruning_removes_the_share_of_smallest_weights_and_no_bias():
             SMALL.mask(weights, factor)
 
 
-def test_layers_of_different_width_are_pruned_in_their_own_units_and_what_is_pruned_stays_so():
-    weights = WIDE.initial_weights(np.random.default_rng(2))
-    first = WIDE.mask(weights, 0.5)
-    kept = WIDE.mask(weights * first, 0.75)
-    assert np.all(kept <= first)
-    assert first[WIDE.spreads > 0].sum() == 5100 - int(0.5 * 5100)
-    assert kept[:5000].mean() == pytest.approx(0.25, abs=0.02)
-    assert kept[5050:5150].mean() == pytest.approx(0.25, abs=0.15)
-
-
-def test_first_weights_have_the_spread_of_their_layer_and_biases_are_zero():
-    weights = WIDE.initial_weights(np.random.default_rng(3))
-    assert weights.dtype == np.float32
-    assert weights[:5000].std() == pytest.approx(math.sqrt(2 / 100), rel=0.05)
-    assert not weights[WIDE.spreads == 0].any()
-    assert len(weights) == 5050 + 102
-
-
 # --- federated averaging --------------------------------------------------------------------------------
 
 
-def test_every_example_goes_to_one_client_and_clusters_get_equal_parts_the_more_unlike_the_smaller_alpha():
-    groups = np.arange(101) % 7
-    dealt = share_out(groups, (3, 2), 1.0, np.random.default_rng(0))
+def test_every_example_goes_to_one_client_and_clusters_get_equal_parts():
+    dealt = share_out(np.arange(101) % 7, (3, 2), 1.0, np.random.default_rng(0))
     assert [len(clients) for clients in dealt] == [3, 2]
     assert sorted(np.concatenate([client for clients in dealt for client in clients])) == list(range(101))
     assert [sum(map(len, clients)) for clients in dealt] == [51, 50]
-    groups = np.arange(1000) % 10
-
-    def spread(concentration: float) -> float:
-        (clients,) = share_out(groups, (4,), concentration, np.random.default_rng(1))
-        return float(np.std([np.bincount(groups[client], minlength=10) for client in clients]))
-
-    assert spread(0.2) > 2 * spread(5.0) > 0
 
 
 @pytest.mark.parametrize("empty", [False, True])

@@ -1,10 +1,20 @@
 """Verdicts with reasons: on the paper's own law, and on runs that break it in the ways real ones do."""
 
+import math
+
 import numpy as np
 import pytest
+from scipy import stats
 
 from depl.models.estimation.diagnosis import LARGEST_ERROR, LevelCheck, diagnose, level_checks
-from depl.models.estimation.fit import TracesFit, fit_traces
+from depl.models.estimation.facts import opposite_share, three_facts
+from depl.models.estimation.fit import fit_traces
+from depl.models.estimation.independence import (
+    LAGS,
+    USABLE,
+    independence,
+    normal_violation,
+)
 from depl.models.estimation.observations import observe
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.instance import Instance
@@ -62,7 +72,7 @@ def test_mean_reverting_noisy_losses_get_every_warning_there_is() -> None:
     """A loss evaluated with noise: many ratios are negative, sums do not grow, the start is forgotten."""
     rng = np.random.default_rng(4)
     losses = 0.5 + 2 / np.sqrt(np.arange(1, 42)) + 0.15 * rng.normal(size=(40, 41))
-    found = diagnose(traces_of(losses), rng, resamples=299)
+    found = diagnose(traces_of(losses), rng, resamples=199)
     assert not found.usable
     text = "\n".join(found.warnings)
     assert "calls targets unreachable that are reached" in text
@@ -83,6 +93,8 @@ def test_a_good_ratio_is_no_comfort_where_the_level_is_wrong() -> None:
     assert found.whole.usable
     assert not found.usable
     assert any("misplaces the final losses of 1 of 1 schedules" in note for note in found.warnings)
+    (level,) = checked(traces_of(losses))
+    assert (abs(level.error) > LARGEST_ERROR, level.acceptable) == (True, False)
 
 
 def test_few_runs_estimated_jumps_and_no_evaluation_before_training_are_told(drawn: Traces) -> None:
@@ -124,15 +136,10 @@ def checked(traces: Traces) -> tuple[LevelCheck, ...]:
     return tuple(level_checks(observe(traces), traces.by_schedule(), fit))
 
 
-def test_losses_that_forget_have_less_spread_and_early_falls_another_mean_than_the_law_says() -> None:
+def test_losses_that_forget_have_less_spread_than_the_law_says() -> None:
     rng = np.random.default_rng(2)
     (found,) = checked(traces_of(2 / np.sqrt(np.arange(1, 32)) * (1 + 0.2 * rng.normal(size=(50, 31)))))
     assert (found.spread < 0.1, found.acceptable, found.delivered) == (True, False, 1)
-    increments = np.r_[5.0, np.full(50, 0.05)] * (1 + 0.05 * rng.normal(size=(40, 51)))
-    (found,) = checked(
-        traces_of(10 - np.concatenate([np.zeros((40, 1)), np.cumsum(increments, axis=1)], axis=1))
-    )
-    assert (abs(found.error) > LARGEST_ERROR, found.acceptable) == (True, False)
 
 
 @pytest.mark.parametrize(
@@ -152,8 +159,168 @@ def test_levels_by_hand(numbers: tuple, error: float, spread: float, acceptable:
     assert found.acceptable == acceptable
 
 
-def test_schedules_that_are_rare_or_not_fitted_are_left_out(drawn: Traces) -> None:
-    assert checked(drawn.select(np.arange(9))) == ()
-    fit = fit_traces(drawn, np.random.default_rng(0), resamples=9)
-    bare = TracesFit(fit.improvements, {}, {})
-    assert not list(level_checks(observe(drawn), drawn.by_schedule(), bare))
+def losses_of(increments: FloatArray, start: FloatArray | float = 10.0) -> FloatArray:
+    """l(k) = l(0) less the first k increments."""
+    begin = np.broadcast_to(start, len(increments))[:, None]
+    return np.concatenate([begin, begin - np.cumsum(increments, axis=1)], axis=1)
+
+
+def autoregressive(rng: np.random.Generator, runs: int, epochs: int, phi: float) -> FloatArray:
+    noise = rng.normal(size=(runs, epochs))
+    found = noise.copy()
+    for k in range(1, epochs):
+        found[:, k] = phi * found[:, k - 1] + np.sqrt(1 - phi**2) * noise[:, k]
+    return 1 + 0.1 * found
+
+
+def test_the_ratio_of_three_runs_by_hand() -> None:
+    """Increments (1, 1), (-1, 1), (0, -2): columns have sums of squares 2 and 6, rows sum to 2, 0, -2."""
+    found = independence([losses_of(np.array([[1.0, 1], [-1, 1], [0, -2]]))], np.random.default_rng(0), 99)
+    assert found.variance_ratio.value == pytest.approx(8 / 8, rel=1e-12)
+    assert (found.runs, found.epochs) == (3, 2)
+    assert found.deviations == pytest.approx((1, np.sqrt(3)))
+    assert found.autocorrelations[0].value == pytest.approx(0, abs=1e-12)
+    assert found.start_correlation is None
+    # a mean that differs between epochs and schedules is no dependence
+    block = np.array([[1.0, 1], [-1, 1], [0, -2]])
+    moved = [losses_of(block + np.array([5.0, 9])), losses_of(block - np.array([2.0, 3]), start=4.0)]
+    found = independence(moved, np.random.default_rng(0), 99)
+    assert found.variance_ratio.value == pytest.approx(1, rel=1e-12)
+    assert found.runs == 6
+
+
+def test_independent_increments_may_be_used() -> None:
+    rng = np.random.default_rng(2)
+    found = independence([losses_of(rng.gamma(9, 0.1, (200, 30)), rng.normal(9, 1, 200))], rng)
+    assert USABLE[0] < found.bounds.lower < 1 < found.bounds.upper < USABLE[1]
+    assert found.usable
+    assert found.start_correlation is not None
+    for item in (found.variance_ratio, found.start_correlation, *found.autocorrelations):
+        assert item.p_value > 0.01
+    assert len(found.autocorrelations) == LAGS
+
+
+def test_autoregressive_increments_are_told_by_their_correlations() -> None:
+    rng = np.random.default_rng(3)
+    found = independence([losses_of(autoregressive(rng, 300, 30, 0.3))], rng, 199)
+    assert found.variance_ratio.value == pytest.approx(1.82, rel=0.15)
+    assert not found.usable
+    assert [item.value for item in found.autocorrelations[:2]] == pytest.approx([0.3, 0.09], abs=0.03)
+    assert found.autocorrelations[0].p_value == 2 / 200
+
+
+@pytest.mark.parametrize(
+    ("losses", "message"),
+    [
+        ([np.ones((1, 5)), np.ones((1, 5))], "0 of them are too few"),
+        ([np.ones((2, 5))], "2 of them are too few"),
+        ([np.array([[1, 2], [1, np.nan], [1, 3]])], "finite"),
+        ([np.tile([3.0, 2, 1.7], (4, 1))], "nothing varies"),
+    ],
+)
+def test_runs_that_tell_nothing_are_refused(losses: list[FloatArray], message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        independence(losses, np.random.default_rng(0), 9)
+
+
+@pytest.mark.slow
+def test_permutation_tests_reject_five_per_cent_of_independent_runs() -> None:
+    """1000 sets of 25 runs with 8 lognormal increments; the p-values are exact up to their 99 steps."""
+    rng = np.random.default_rng(20261121)
+    rejected = np.zeros(3)
+    for _ in range(1000):
+        increments = rng.lognormal(0, 0.7, (25, 8)) / np.sqrt(np.arange(1, 9))
+        found = independence([losses_of(increments, rng.normal(9, 1, 25))], rng, 199)
+        assert found.start_correlation is not None
+        items = (found.variance_ratio, found.start_correlation, found.autocorrelations[0])
+        rejected += [item.p_value <= 0.05 for item in items]
+    assert ((rejected / 1000 >= 0.03) & (rejected / 1000 <= 0.07)).all()
+
+
+# --- what dependence does to a promise -----------------------------------------------------------------
+
+
+def test_a_violation_at_a_ratio_is_a_tail_of_the_normal_law() -> None:
+    """4.2 % in place of 1 % within 30 epochs of equal spread: the figure of the design."""
+    ratio = (0.3 ** abs(np.subtract.outer(range(30), range(30)))).sum() / 30
+    assert normal_violation(0.01, ratio) == pytest.approx(0.042, abs=0.0005)
+    exact = stats.norm.sf(stats.norm.isf(0.01) / math.sqrt(ratio))
+    assert normal_violation(0.01, ratio) == pytest.approx(exact, rel=1e-12)
+    assert normal_violation(0.01, 1.5) == pytest.approx(0.0287, abs=5e-4)
+    assert normal_violation(0.01, 0.7) == pytest.approx(0.0027, abs=5e-4)
+    assert normal_violation(0.5, 7) == 0.5
+
+
+@pytest.mark.parametrize("asked", [(0.0, 1.0), (1.0, 1.0), (0.1, 0.0), (0.1, math.inf), (0.1, math.nan)])
+def test_only_probabilities_and_positive_ratios_are_translated(asked: tuple[float, float]) -> None:
+    with pytest.raises(InvalidInputError, match=r"probability inside \(0, 1\) and a positive ratio"):
+        normal_violation(*asked)
+
+
+def stage_traces(losses: FloatArray, models: list[str], prefix: str) -> Traces:
+    runs, count = losses.shape
+    return Traces(
+        np.array([f"{prefix}{run}" for run in range(runs) for _ in range(count)]),
+        np.tile(np.arange(count), runs),
+        np.tile([models[0], *models], runs),
+        np.full(losses.size, "site"),
+        losses.ravel(),
+    )
+
+
+def test_opposite_trends_by_hand() -> None:
+    """Means 5, 4, 3, standard deviations 1, 2, 0: opposite from the first epoch to the second only."""
+    losses = np.array([[4.0, 2, 3], [6, 6, 3]])
+    pairs = [(0, 1), (0, 2), (1, 2)]
+    assert opposite_share(losses, pairs, np.ones((1, 2))).tolist() == [pytest.approx(1 / 3)]
+    # the first run alone: 4, 2, 3 without any spread
+    assert opposite_share(losses, pairs, np.array([[2.0, 0.0]])).tolist() == [0]
+
+
+def test_runs_that_spread_out_while_they_fall_show_all_three() -> None:
+    rng = np.random.default_rng(1)
+    epochs = np.arange(13)
+    wide = 10 - 0.5 * epochs + 0.1 * (1 + epochs) * rng.normal(size=(60, 13))
+    calm = 8 - 0.5 * epochs + 0.1 * rng.normal(size=(30, 13))
+    lonely = np.full((2, 13), 5.0)
+    parts = [
+        stage_traces(wide, ["a"] * 12, "w"),
+        stage_traces(calm, ["b"] * 12, "c"),
+        stage_traces(lonely, ["c"] * 12, "l"),
+    ]
+    found = three_facts(joined(parts), rng)
+    assert found["left_out"] == 2
+    first, second = found["spreads"]
+    assert (first["schedule"], first["runs"], first["epoch"]) == ("12 a@site", 60, 12)
+    assert first["mean"] == pytest.approx(wide[:, -1].mean())
+    assert (first["upper"] - first["lower"]) / first["mean"] == pytest.approx(2 * 2.326 * 1.3 / 4, rel=0.3)
+    assert (second["upper"] - second["lower"]) / second["mean"] < 0.3
+    (difference,) = found["differences"]
+    assert (difference["first"], difference["second"], difference["epoch"]) == ("12 a@site", "12 b@site", 12)
+    assert difference["p_value"] < 1e-6
+    assert difference["means"] == pytest.approx((wide[:, -1].mean(), calm[:, -1].mean()))
+    assert difference["deviations"] == pytest.approx((1.3, 0.1), rel=0.3)
+    spreading, steady = found["trends"]
+    assert spreading["pairs"] == 7 * 8 / 2  # epochs 1 to 12, at least five apart
+    assert spreading["share"] > 0.9
+    assert spreading["bounds"].lower > 0.5 > steady["bounds"].lower
+
+
+def test_schedules_are_compared_before_they_switch_where_they_begin_differently() -> None:
+    rng = np.random.default_rng(2)
+    one = stage_traces(rng.normal(size=(25, 13)), ["a"] * 4 + ["c"] * 8, "x")
+    two = stage_traces(rng.normal(size=(25, 13)), ["b"] * 9 + ["c"] * 3, "y")
+    same = stage_traces(rng.normal(size=(25, 13)), ["a"] * 6 + ["c"] * 6, "z")
+    found = three_facts(joined([one, two, same]), rng)
+    assert [item["epoch"] for item in found["differences"]] == [4, 12, 6]
+    assert all(item["p_value"] > 0.001 for item in found["differences"])
+    # stages of 4, 8; 9, 3; 6, 6 epochs: pairs at least five apart in 8, 9 and 6 (twice) epochs
+    assert [item["pairs"] for item in found["trends"]] == [6, 10, 2]
+
+
+def test_too_few_runs_have_no_distribution() -> None:
+    few = stage_traces(np.random.default_rng(0).normal(size=(5, 4)), ["a"] * 3, "x")
+    with pytest.raises(InvalidInputError, match="needs a schedule with 20 runs; the most frequent has 5"):
+        three_facts(few, np.random.default_rng(0))
+    found = three_facts(few, np.random.default_rng(0), least_runs=5)
+    assert not found["trends"]  # no two epochs are five apart

@@ -46,8 +46,7 @@ def test_the_shape_solves_its_equation_in_fifty_digits(shape: float) -> None:
     assert found[0] == pytest.approx(shape, rel=1e-13 + 1e-15 * shape * 20)
 
 
-@pytest.mark.parametrize("degrees", [2.5, 4.0, 12.0])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(("degrees", "seed"), [(2.5, 0), (4.0, 1), (12.0, 2)])
 def test_the_student_t_is_at_least_as_likely_as_scipys(degrees: float, seed: int) -> None:
     sample = 0.3 + 0.1 * np.random.default_rng(seed).standard_t(degrees, size=120)
     found = STUDENT_T.fit(sample[None])
@@ -75,7 +74,7 @@ def test_a_family_is_that_of_scipy_and_fits_rows_on_their_own(family: Family) ->
     points = np.array([[0.05, 0.3, 0.9, 1.0, 1.7]])
     assert family.cdf(truth[None], points)[0] == pytest.approx(law.cdf(points[0]), rel=1e-10, abs=1e-300)
     assert family.log_likelihood(truth[None], points)[0] == pytest.approx(law.logpdf(points).sum(), rel=1e-12)
-    drawn = family.draw(truth, np.random.default_rng(11), (2, 20_000))
+    drawn = family.draw(truth, np.random.default_rng(11), (2, 10_000))
     assert stats.kstest(drawn[0], law.cdf).pvalue > 1e-3
     assert family.fit(drawn)[0] == pytest.approx(truth, rel=0.08, abs=0.01)
     few = family.draw(truth, np.random.default_rng(1), (5, 30))

@@ -141,14 +141,7 @@ def test_a_margin_that_too_few_plans_tell_is_never_lost_silently() -> None:
 
 
 def test_an_error_rate_may_take_the_place_of_the_loss() -> None:
-    rates = Traces(
-        TRACES.run,
-        TRACES.epoch,
-        TRACES.model,
-        TRACES.cluster,
-        TRACES.loss,
-        {"accuracy": 1 - TRACES.loss / 4},
-    )
+    rates = with_losses(TRACES.loss, accuracy=1 - TRACES.loss / 4)
     target = SETUP["target"] | {"maximum_loss": 0.3}
     found = fit_instance(rates, setup(target=target), metric="error_rate")
     assert found.target.initial_loss == pytest.approx(TRACES.loss[TRACES.epoch == 0].mean() / 4, rel=1e-6)
@@ -187,14 +180,9 @@ def test_models_and_clusters_of_traces_and_setup_have_to_match(changes, path: st
 
 
 def test_runs_that_stay_within_a_setup_can_be_picked() -> None:
-    alone = Traces(
-        np.repeat(["a", "b"], 4),
-        np.tile(np.arange(4), 2),
-        np.full(8, "full"),
-        np.full(8, "edge"),
-        np.array([3.0, 2, 1.5, 1.2, 3.1, 2.1, 1.4, 1.3]),
-        {"start_loss": np.full(8, np.nan)},
-    )
+    losses = np.array([3.0, 2, 1.5, 1.2, 3.1, 2.1, 1.4, 1.3])
+    columns = np.repeat(["a", "b"], 4), np.tile(np.arange(4), 2), ["full"] * 8, ["edge"] * 8
+    alone = Traces(*columns, losses, {"start_loss": np.full(8, np.nan)})
     fewer = setup(models=SETUP["models"][:1])
     assert runs_of_setup(joined([TRACES, alone]), fewer).runs == ("a", "b")
     with pytest.raises(InvalidInputError, match="every run trained another model than full") as caught:
@@ -236,36 +224,25 @@ def test_runs_that_trained_nothing_or_are_too_few_for_a_law_are_refused() -> Non
     assert fit_instance(few, setup(), law="independent").traced_law is None
 
 
+def with_losses(loss, **metrics) -> Traces:
+    """The traces with other losses."""
+    return Traces(TRACES.run, TRACES.epoch, TRACES.model, TRACES.cluster, loss, metrics)
+
+
 def test_a_model_whose_loss_stands_still_is_refused_with_its_place() -> None:
-    still = Traces(
-        TRACES.run,
-        TRACES.epoch,
-        TRACES.model,
-        TRACES.cluster,
-        np.where(TRACES.model == "cut", 1.0, TRACES.loss),
-        {"start_loss": np.where(TRACES.model == "cut", 1.0, TRACES.metrics["start_loss"])},
-    )
+    cut, start = TRACES.model == "cut", TRACES.metrics["start_loss"]
+    still = with_losses(np.where(cut, 1.0, TRACES.loss), start_loss=np.where(cut, 1.0, start))
     error = refusal(still, setup())
     assert error.path == ".models[1].name"
     assert "the improvements of 'cut' cannot be fitted" in error.message
 
 
-def _fit(improvements):
-    """What is fitted to runs that improve so."""
-    runs, epochs = improvements.shape
-    losses = 9 - np.cumsum(np.pad(improvements, ((0, 0), (1, 0))), axis=1)
-    traces = Traces(
-        np.repeat(np.arange(runs).astype(str), epochs + 1),
-        np.tile(np.arange(epochs + 1), runs),
-        np.full(losses.size, "full"),
-        np.full(losses.size, "edge"),
-        losses.ravel(),
-    )
-    return fit_traces(traces, np.random.default_rng(0), resamples=49).improvements[Combination("full")]
-
-
 def test_a_loss_that_falls_evenly_has_no_noise() -> None:
-    found = improvement_law(_fit(np.full((3, 4), 0.5)))
+    losses = 9 - 0.5 * np.tile(np.arange(5), (3, 1))
+    names = np.repeat(np.arange(3).astype(str), 5), np.tile(np.arange(5), 3)
+    traces = Traces(*names, ["full"] * 15, ["edge"] * 15, losses.ravel())
+    fit = fit_traces(traces, np.random.default_rng(0), resamples=49).improvements[Combination("full")]
+    found = improvement_law(fit)
     assert isinstance(found, ConstantImprovement)
     assert found.scale == pytest.approx(0.5)
     assert found.noise.moments() == (1, 0)

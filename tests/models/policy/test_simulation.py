@@ -36,10 +36,10 @@ def claiming(policy, **claims):
 
 def test_shares_and_costs_are_those_of_the_tree_and_nothing_is_refuted(planned):
     instance, policy = planned
-    found = simulate(instance, policy, 40_000, seed=4)
+    found = simulate(instance, policy, 20_000, seed=4)
     cost, failure = (float(x) for x in tree_of(instance).followed(policy))
     assert found.refuted == ()
-    assert found.reached + found.abandoned + found.exhausted + found.beyond == found.runs == 40_000
+    assert found.reached + found.abandoned + found.exhausted + found.beyond == found.runs == 20_000
     low, high = found.reached_interval
     assert low <= 1 - failure <= high
     assert found.cost_interval[0] <= cost <= found.cost_interval[1]
@@ -59,14 +59,15 @@ def test_claims_that_are_too_bold_are_refuted(planned):
 
 def test_a_policy_of_another_instance_or_of_no_epoch_that_is_allowed_is_refused(planned):
     instance, policy = planned
-    with pytest.raises(depl.InvalidInputError, match="another instance"):
-        simulate(instance.replace(maximum_loss=0.36), policy)
-    with pytest.raises(depl.InvalidInputError, match="must be 1 to"):
-        simulate(instance, policy, 0)
     other = instance.replace(deployable=("large",))
     bold = msgspec.structs.replace(policy, instance=other.fingerprint)
-    with pytest.raises(depl.InvalidInputError, match="does not allow 'small' to be the last model"):
-        simulate(other, bold)
+    for asked, words in (
+        ((instance.replace(maximum_loss=0.36), policy), "another instance"),
+        ((instance, policy, 0), "must be 1 to"),
+        ((other, bold), "does not allow 'small' to be the last model"),
+    ):
+        with pytest.raises(depl.InvalidInputError, match=words):
+            simulate(*asked)
 
 
 def test_a_ledger_that_falls_below_the_loss_is_noticed(planned, monkeypatch):
@@ -77,13 +78,10 @@ def test_a_ledger_that_falls_below_the_loss_is_noticed(planned, monkeypatch):
     assert any("never below the loss: it was" in text for text in simulate(instance, policy, 100).refuted)
 
 
-def test_the_interval_of_a_share_is_that_of_clopper_and_pearson():
+def test_intervals_are_those_of_clopper_and_pearson_and_of_maurer_and_pontil():
     for count, runs in ((0, 10), (3, 10), (10, 10)):
         exact = stats.binomtest(count, runs).proportion_ci(0.95, "exact")
         assert both_ends(count, runs, 0.05) == pytest.approx((exact.low, exact.high), abs=1e-9)
-
-
-def test_the_bound_of_a_mean_is_that_of_maurer_and_pontil():
     result = Simulation(101, 0, 0, 0, 0, 3.0, 2.0, 1.0, 10.0)
     wanted = math.sqrt(2 * 4 * math.log(2 / RISK) / 101) + 70 * math.log(2 / RISK) / 300
     assert _bernstein(result) == pytest.approx(wanted)

@@ -17,36 +17,17 @@ from depl.models.solving.result import Termination
 from tests.cases.policy_cases import tiny
 
 
-def test_what_no_policy_can_promise_is_proved_infeasible(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(planning, "GRIDS", (512,))
-    instance = depl.load("paper-alexnet-5").replace(maximum_epochs=12)
-    found = solve_policy(instance, time_limit=None)
-    assert found.termination is Termination.INFEASIBLE
-    assert found.policy is None
-    assert "under the law at most" in found.reason
-
-
-def test_a_price_below_the_least_expected_cost_of_a_success_is_refused_with_that_cost(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Without chance that is the cheapest plan: one epoch of the second model, for 2.5."""
-    monkeypatch.setattr(planning, "GRIDS", (128,))
-    sure = tiny(Deterministic(value=0.3), Deterministic(value=0.7), prices=(1.0, 2.5), maximum_loss=0.35)
-    with pytest.raises(depl.InvalidInputError, match=r"2\.5 to 2\.5: not to train would be best"):
-        solve_policy(sure, failure_cost=2.4, time_limit=None)
-
-
 def test_a_price_that_a_coarse_grid_leaves_open_is_decided_on_a_finer_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    instance = depl.load("paper-alexnet-9")
-    monkeypatch.setattr(planning, "GRIDS", (256, 1024))
+    instance = depl.load("paper-alexnet-13")
+    monkeypatch.setattr(planning, "GRIDS", (64, 256))
     least = solve_policy(instance, gap=1e-3, time_limit=None).ratio[1]
     found = solve_policy(instance, failure_cost=least, gap=1e-3, time_limit=None)
     assert found.policy is not None
     assert found.failure_cost == least
     assert found.ratio[1] <= least
-    monkeypatch.setattr(planning, "GRIDS", (256,))
+    monkeypatch.setattr(planning, "GRIDS", (64,))
     coarse = solve_policy(instance, gap=1e-3, time_limit=None)
     assert coarse.ratio[1] > least
     assert coarse.termination is Termination.STUCK  # time is left, and no finer grid
@@ -55,9 +36,11 @@ def test_a_price_that_a_coarse_grid_leaves_open_is_decided_on_a_finer_one(
 
 
 @pytest.mark.parametrize("rung", ["static", "optimal"])
-@pytest.mark.parametrize("above", [1e-9, 1e-7, 1e-6, 1e-5])
+@pytest.mark.parametrize("above", [1e-9, 1e-6])
 @pytest.mark.parametrize("gain", [0.3, 0.150321049])
-def test_a_plan_that_is_certain_is_the_policy_however_little_it_has_to_spare(rung, above, gain) -> None:
+def test_a_plan_that_is_certain_is_the_policy_however_little_it_has_to_spare_and_none_if_missed(
+    rung, above, gain
+) -> None:
     """Two epochs are needed; no grid of 262,144 cells tells apart what they end with and the target."""
     instance = tiny(*[Deterministic(value=gain)] * 2, maximum_loss=1 - 2 * gain + above, quantile_level=0.9)
     found = solve_policy(instance, rung, time_limit=None)
@@ -65,12 +48,9 @@ def test_a_plan_that_is_certain_is_the_policy_however_little_it_has_to_spare(run
     assert found.reached == 1
     assert found.gap <= 1e-9
     assert depl.evaluate_policy(instance, found.policy).ok
-
-
-def test_of_what_is_just_missed_no_policy_is_certified() -> None:
-    instance = tiny(*[Deterministic(value=0.3)] * 2, maximum_loss=0.1 - 1e-7, quantile_level=0.9)
-    found = solve_policy(instance, time_limit=None)
-    assert (found.termination, found.policy) == (Termination.INFEASIBLE, None)
+    missed = solve_policy(instance.replace(maximum_loss=1 - 3 * gain - 1e-7), time_limit=None)
+    assert (missed.termination, missed.policy) == (Termination.INFEASIBLE, None)
+    assert "under the law at most" in missed.reason
 
 
 def test_a_search_that_has_no_time_costs_no_more_than_a_fixed_plan_has_on_its_first_grid(
@@ -110,6 +90,8 @@ def test_a_policy_that_claims_what_it_does_not_do_never_leaves_the_planner(monke
 
 
 TWO = tiny(Deterministic(value=0.3), Deterministic(value=0.5))
+SURE = tiny(Deterministic(value=0.3), Deterministic(value=0.7), maximum_loss=0.35)
+"""Without chance the least expected cost of a success is the cheapest plan: one epoch of the second, 2.5."""
 
 
 @pytest.mark.parametrize(
@@ -120,6 +102,7 @@ TWO = tiny(Deterministic(value=0.3), Deterministic(value=0.5))
         (lambda: solve_policy(TWO, data={"site": ()}), depl.InvalidInputError, "cannot use"),
         (lambda: solve_policy(TWO, "best"), depl.InvalidInputError, "must be one of static, optimal"),
         (lambda: solve_policy(TWO, failure_cost=0), depl.InvalidInputError, "a positive number or 'ratio'"),
+        (lambda: solve_policy(SURE, failure_cost=2.4), depl.InvalidInputError, r"2\.5 to 2\.5: not to train"),
     ],
 )
 def test_what_cannot_be_planned_is_refused_with_what_to_do(ask, refused, told) -> None:
@@ -164,7 +147,7 @@ def test_upper_bounds_of_a_policy_are_never_rounded_down() -> None:
     found = solve_policy(depl.load("tiny"), "static")
     rng = np.random.default_rng(5)
     rounded = 0
-    for cost, failure, reached in rng.uniform(0.01, [9.0, 30.0, 1.0], (300, 3)).tolist():
+    for cost, failure, reached in rng.uniform(0.01, [9.0, 30.0, 1.0], (60, 3)).tolist():
         claims = msgspec.structs.replace(found.policy.certificate, cost=cost, reached=reached)
         policy = msgspec.structs.replace(found.policy, certificate=claims)
         result = replace(found, policy=policy, failure_cost=failure)

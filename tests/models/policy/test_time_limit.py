@@ -44,7 +44,7 @@ def test_the_policy_is_one_of_the_instance_and_what_is_claimed_holds_in_its_clas
     judge(class_of_it, tree_of(class_of_it), found)
     report = depl.evaluate_policy(instance, found.policy)
     assert report.ok, report.failures
-    assert not simulate(instance, found.policy, 20_000, seed=3).refuted
+    assert not simulate(instance, found.policy, 10_000, seed=3).refuted
     assert f"remember the whole run, of at most {epochs} epochs of at most {share:.6g} each" in str(found)
     assert f"within {share:.6g}" in str(found.policy)
 
@@ -88,9 +88,6 @@ def test_where_no_class_keeps_the_promise_nothing_is_called_infeasible():
     found = solve_policy(limited(4.0, quantile_level=0.99, maximum_epochs=2), gap=1e-3, time_limit=None)
     assert (found.policy, found.termination) == (None, Termination.EXHAUSTED)
     assert "no policy of at most" in found.reason
-
-
-def test_where_not_one_epoch_can_be_trained_in_time_there_is_no_policy():
     with pytest.raises(depl.NotCoveredError, match="no epoch can be trained within maximum_time"):
         solve_policy(limited(0.001))
 

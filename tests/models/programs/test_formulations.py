@@ -87,7 +87,7 @@ def test_price_cuts_hold_for_a_thousand_plans_and_prices_and_are_tight_at_the_mu
 def test_every_feasible_plan_is_a_point_of_both_forms_at_its_own_cost_and_no_other_is(problems):
     """With less of its resources it is none of the form ``cone``: the cones are tight there."""
     seen = cut = 0
-    for problem in problems[:8]:
+    for problem in problems[:5]:
         bounds = attainable(problem)
         if not bounds.possible:
             continue
@@ -109,8 +109,8 @@ def test_every_feasible_plan_is_a_point_of_both_forms_at_its_own_cost_and_no_oth
                         "eq3_misses", "eq3_quantile", "eq4_time", "epochs_first", "epochs_no_end",
                         "round_deadline", "eq5_least", "cones",
                     }  # fmt: skip
-    assert seen >= 100
-    assert cut >= 20
+    assert seen >= 60
+    assert cut >= 10
 
 
 def too_little(model):
@@ -134,33 +134,26 @@ def test_without_anything_to_write_down_a_builder_says_so(steady):
 
 
 @pytest.mark.parametrize("reading", [E1, E2, BOTH])
-def test_the_letter_of_the_paper_costs_what_writing_out_says(tiny_problem, reading):
-    found = solve_sampled(tiny_problem, reading=reading)
+def test_the_letter_of_the_paper_costs_what_writing_out_says_and_more_than_its_intent(tiny_problem, reading):
+    """The optimum by the intent trains on cloud and edge and pays two transfers once; by (6) all epochs are
+    on one cluster, and by (2) every epoch pays."""
+    found, intent = solve_sampled(tiny_problem, reading=reading), solve_sampled(tiny_problem)
     assert found.termination is Termination.OPTIMAL
     assert found.cost == pytest.approx(cheapest(tiny_problem, reading), rel=1e-9)
     plan = tiny_problem.plan(found.choices)
     evaluated = evaluate(tiny_problem.instance, plan, reading, quantile=False)
     assert evaluated.cost == pytest.approx(found.cost, rel=1e-12)
     assert all(c.satisfied for c in evaluated.constraints if c.equation != "(3)")
-    pytest.importorskip("pyscipopt")
-    model = cone(tiny_problem, attainable(tiny_problem), reading)
-    assert solve_program(model, solve_with="scip").objective == pytest.approx(found.cost, rel=1e-6)
-
-
-def test_the_letter_of_6_keeps_all_epochs_on_one_cluster_and_the_letter_of_2_pays_every_epoch(
-    tiny, tiny_problem
-):
-    """The optimum by the intent trains on cloud and edge and pays two transfers once."""
-    intent = solve_sampled(tiny_problem)
     assert {g.cluster for g in intent.choices} == {0, 1}
     assert tiny_problem.transfers(intent.choices) > 0
-    one_cluster = solve_sampled(tiny_problem, reading=E1)
-    assert len({g.cluster for g in one_cluster.choices}) == 1
-    assert one_cluster.cost > intent.cost * 1.01
-    every_epoch = solve_sampled(tiny_problem, reading=E2)
-    assert every_epoch.cost > intent.cost * 1.01
-    again = evaluate(tiny, tiny_problem.plan(intent.choices), E2, quantile=False)
-    assert every_epoch.cost <= again.cost * (1 + 1e-9)
+    assert found.cost > intent.cost * 1.01
+    if reading.data_requires_every_epoch:
+        assert len({g.cluster for g in found.choices}) == 1
+    else:
+        again = evaluate(tiny_problem.instance, tiny_problem.plan(intent.choices), E2, quantile=False)
+        assert found.cost <= again.cost * (1 + 1e-9)
+    model = cone(tiny_problem, attainable(tiny_problem), reading)
+    assert solve_program(model, solve_with="scip").objective == pytest.approx(found.cost, rel=1e-6)
 
 
 # --- rows about one sequence
@@ -183,7 +176,7 @@ def test_a_no_good_excludes_one_sequence_or_all_with_its_gain_and_leaves_what_go
 
 
 def test_a_cost_row_holds_for_every_sequence_and_is_tight_at_its_own(problems):
-    for problem in [problem for problem in problems if attainable(problem).possible][:4]:
+    for problem in [problem for problem in problems if attainable(problem).possible][:2]:
         model = price_space(problem)
         plans = feasible(problem)
         chosen = plans[len(plans) // 2]
@@ -214,3 +207,33 @@ def test_a_forbidden_switch_that_would_lose_nothing_is_not_made(steady):
     found = solve_sampled(problem)
     assert [problem.instance.models[g.model].name for g in found.choices] == ["b", "b"]
     assert found.termination is Termination.OPTIMAL
+
+
+SIZES = {"models": (2, 2), "clusters": (1, 2), "datasets": (1, 2), "maximum_epochs": (2, 3)}
+
+
+def test_no_feasible_plan_is_excluded_and_no_constant_of_the_quantile_constraint_cuts_one():
+    """G_s + M_s z_s >= needed with z_s = 1 at every miss, and no z_s where the constant is not positive."""
+    drawn = random_instances(np.random.default_rng(31), 30, **SIZES)
+    tight = seen = 0
+    for seed, item in enumerate(drawn):
+        problem = SampledProblem(item, draw_scenarios(item, 12, seed))
+        bounds, plans = attainable(problem), feasible(problem)
+        seen += bool(plans)
+        position = {g: index for index, g in enumerate(problem.configurations)}
+        for choices in plans:
+            assert bounds.possible
+            assert bounds.lengths[len(choices) - 1]
+            assert bounds.shortest <= len(choices) <= bounds.longest
+            assert all(bounds.usable[k, position[g]] for k, g in enumerate(choices))
+            gain = problem.gain(choices)
+            missed = gain < problem.needed
+            constant = problem.needed - bounds.lowest_gain
+            assert (gain + np.maximum(constant, 0) * missed >= problem.needed).all()
+            # scenarios that every sequence of a possible length meets: no row of (3) speaks of them
+            assert not (missed & (bounds.lowest_gain >= problem.needed)).any()
+            assert (missed >= bounds.missed_anyway).all()
+            assert (gain <= bounds.greatest_gain + 1e-9).all()
+            tight += int((np.abs(gain - bounds.lowest_gain) < 1e-9).sum())
+    assert seen >= 12
+    assert tight > 100  # the bounds are not just small

@@ -119,7 +119,7 @@ def test_a_row_over_variables_of_the_callers_own_holds_too(problem):
     assert found.cost == pytest.approx(least(problem, on_edge), rel=1e-9)
 
 
-@pytest.mark.parametrize("most", [0, 1, 2, 3])
+@pytest.mark.parametrize("most", [0, 3])
 def test_rows_on_misses_count_every_scenario(tiny, most):
     """Those included that no plan meets: then no plan keeps the row."""
     problem = SampledProblem(tiny, draw_scenarios(tiny, 50, seed=0))
@@ -137,7 +137,7 @@ def test_rows_on_misses_count_every_scenario(tiny, most):
         assert result.scenarios.misses <= most
 
 
-@pytest.mark.parametrize("most", [3, 4])
+@pytest.mark.parametrize("most", [3])
 def test_rows_that_ask_for_misses_are_kept_by_plans_that_miss(tiny, most):
     """The program lets z be 1 where the scenario is met: such a plan is none of the answers."""
     instance = tiny.replace(quantile_level=0.5)
@@ -193,26 +193,31 @@ def test_rows_that_are_not_linear_or_speak_of_what_is_not_there_are_refused_by_n
         solve(tiny, rows)
 
 
-def add_square(model):
-    model.own = pyo.SOSConstraint(var=model.w, sos=1)
-
-
-def add_objective(model):
-    model.own = pyo.Objective(expr=sum(model.w.values()))
-
-
-def meet_the_lost(model):
-    model.z[next(iter(model.missed_anyway))].fix(0)
+def add(name, item):
+    """Adds what is no row, or no row alone."""
+    return lambda model: setattr(model, name, item(model))
 
 
 @pytest.mark.parametrize(
     ("change", "kind", "words"),
     [
-        (add_square, InvalidInputError, "'own' is a SOSConstraint"),
-        (add_objective, NotCoveredError, "the objectives are eq2_cost, own"),
+        (
+            add("own", lambda m: pyo.SOSConstraint(var=m.w, sos=1)),
+            InvalidInputError,
+            "'own' is a SOSConstraint",
+        ),
+        (
+            add("own", lambda m: pyo.Objective(expr=sum(m.w.values()))),
+            NotCoveredError,
+            "the objectives are eq2_cost, own",
+        ),
         (lambda m: first(m).setub(math.nan), InvalidInputError, "non-finite upper bound"),
         (lambda m: first(m).fix(None), InvalidInputError, "is held to None"),
-        (meet_the_lost, InvalidInputError, "is missed by every plan: leave z"),
+        (
+            lambda m: m.z[next(iter(m.missed_anyway))].fix(0),
+            InvalidInputError,
+            "is missed by every plan: leave z",
+        ),
         ("w <= 0", InvalidInputError, "must be a function that adds constraints"),
     ],
 )
@@ -235,13 +240,7 @@ def test_a_row_on_resources_is_refused_in_each_form(problem, form):
         solve_sampled(problem, Limits(rows=add), form=form)
 
 
-@pytest.mark.parametrize(
-    ("method", "words"),
-    [
-        ("exact", "no program to add rows to; methods that take them: milp$"),
-        ("scenario-search", "no program"),
-    ],
-)
-def test_methods_without_a_program_are_refused(tiny, method, words):
-    with pytest.raises(InvalidInputError, match=words):
+@pytest.mark.parametrize("method", ["exact", "scenario-search"])
+def test_methods_without_a_program_are_refused(tiny, method):
+    with pytest.raises(InvalidInputError, match=r"no program to add rows to; methods that take them: milp$"):
         depl.solve(tiny, method, rows=on_both_clusters)

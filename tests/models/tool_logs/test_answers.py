@@ -1,11 +1,12 @@
 """What is read from logs of every shape, and what is refused with the option that helps: one table.
 
 A row holds files and what comes of them under some choices: the losses of every run, by epoch or from epoch 1
-on, or the words of a refusal.
+on, or the words of a refusal. Files that a reader may trip over (`tests.cases.hostile_logs`) are rows, too.
 """
 
 import gzip
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ import pytest
 
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.tool_logs.importing import Choices, Imported, import_logs
+from depl.models.tool_logs.points import LoggedRun, TrippedError, runs_of
+from tests.cases.hostile_logs import CASES as HOSTILE
 from tests.cases.hostile_logs import store
 
 NAN = float("nan")
@@ -411,6 +414,7 @@ def put(folder: Path, files: Any) -> Path:
     """What is to be read: the file, or the folder where there are several."""
     if callable(files):
         return Path(files(folder))
+    path = folder
     for name, content in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -426,6 +430,7 @@ def read(*paths: Path, **choices: Any) -> Imported:
 def refusal(*paths: Path, **choices: Any) -> str:
     with pytest.raises(InvalidInputError) as caught:
         read(*paths, **choices)
+    assert type(caught.value) is InvalidInputError
     return str(caught.value)
 
 
@@ -437,6 +442,9 @@ def losses_of(found: Imported) -> dict[str, dict[int, float]]:
     ):
         losses[run][epoch] = loss
     return losses
+
+
+ANSWERS |= {name: (case.make, (case.choices, case.answer)) for name, case in HOSTILE.items()}
 
 
 @pytest.mark.parametrize("name", ANSWERS)
@@ -451,6 +459,30 @@ def test_logs_are_read_or_refused_with_what_helps(name: str, tmp_path: Path) -> 
                 for run, losses in answer.items()
             }
             assert (found, list(found)) == (wanted, list(wanted))
+        elif isinstance(answer, list):
+            assert read(path, **choices).traces.loss.tolist() == answer
         else:
             refused = refusal(path, **choices)
             assert all(words in refused for words in ((answer,) if isinstance(answer, str) else answer))
+
+
+@pytest.mark.parametrize(
+    ("error", "message", "kind"),
+    [
+        (KeyError("x"), "cannot be read as a log (KeyError: 'x'); leave it out", TrippedError),
+        (OSError(5, "Input/output error"), "cannot be read (Input/output error)", InvalidInputError),
+        (RecursionError(), "is nested too deeply", InvalidInputError),
+        (MemoryError(), "does not fit into the memory", InvalidInputError),
+        (InvalidInputError("is odd"), "is odd", InvalidInputError),
+    ],
+)
+def test_whatever_a_reader_trips_over_becomes_a_refusal_with_the_file(
+    error: Exception, message: str, kind: type
+) -> None:
+    def trips(path: Path) -> Iterator[LoggedRun]:
+        raise error
+
+    with pytest.raises(InvalidInputError) as caught:
+        runs_of(trips, Path("a.json"))
+    assert (type(caught.value), caught.value.path) == (kind, "a.json")
+    assert message in caught.value.message

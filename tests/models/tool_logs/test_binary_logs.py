@@ -284,12 +284,3 @@ def test_an_evaluation_within_the_folder_of_its_run_is_no_run(tmp_path: Path) ->
     found = read(tmp_path, loss="eval/loss").traces
     assert (found.runs, found.loss.tolist()[:2]) == (("a",), [2.0, 1.0])
     assert read(tmp_path, leave_out=("eval",)).traces.loss.tolist()[:2] == [1.0, 0.5]
-
-
-def test_hyperparameters_beside_event_files_tell_the_model(tmp_path: Path) -> None:
-    for name in ("a", "b"):
-        data = b"".join(event(k, "loss", as_number(1 / k)) for k in (1, 2, 3))
-        written(tmp_path / name, "events.out.tfevents.1", data)
-        (tmp_path / name / "hparams.yaml").write_text(f"width: w{name}\nplace: here\n", encoding="utf-8")
-    found = read(tmp_path, stages=(), model="width", cluster="place")
-    assert [schedule[0] for schedule in found.traces.schedules] == [("wa", "here"), ("wb", "here")]

@@ -1,6 +1,7 @@
 """Logs as the tools themselves wrote them: what is read from each, and that all agree."""
 
 import functools
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -16,16 +17,7 @@ from depl.models.tool_logs.points import TOOLS
 from depl.models.traces.table import Traces
 from tests.cases.tool_log_cases import EVERY, LOGS, Logged, unpacked
 
-ALIKE = (
-    "wandb-offline",
-    "wandb-inspect",
-    "wandb",
-    "wandb-history",
-    "mlflow-files",
-    "mlflow",
-    "transformers",
-    "jsonl",
-)
+ALIKE = ("wandb-offline", "wandb-inspect", "wandb", "wandb-history", "mlflow-files", "mlflow", "transformers")
 
 
 def read(logged: Logged, folder: Path, *more: str) -> Imported:
@@ -34,15 +26,16 @@ def read(logged: Logged, folder: Path, *more: str) -> Imported:
     return import_logs(options.paths, choices_of(options))
 
 
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Imported]:
+    """What is read of a log, once."""
+    return functools.cache(lambda name: read(EVERY[name], tmp_path_factory.mktemp(name)))
+
+
 def by_name(traces: Traces) -> dict[str, list[object]]:
     starts = zip(traces.runs, traces.bounds[:-1], traces.bounds[1:], strict=True)
     columns = (traces.epoch, traces.model, traces.cluster, traces.loss)
     return {name: [column[a:b].tolist() for column in columns] for name, a, b in starts}
-
-
-@functools.cache
-def of_the_plain_loop() -> dict[str, list[object]]:
-    return by_name(read(EVERY["jsonl"], LOGS).traces)
 
 
 def test_the_tools_of_the_options_are_those_that_are_read() -> None:
@@ -51,43 +44,43 @@ def test_the_tools_of_the_options_are_those_that_are_read() -> None:
 
 
 @pytest.mark.parametrize("name", EVERY)
-def test_every_log_is_recognised_and_has_all_runs_and_epochs(name: str, tmp_path: Path) -> None:
-    found = read(EVERY[name], tmp_path)
-    assert found.log.tool == EVERY[name].tool
-    assert found.log.why
-    assert len(found.traces.runs) == 24
-    assert set(found.traces.last_epochs.tolist()) == {16}
-    first = 0 if name.startswith("flower") else 1
-    assert found.traces.epoch.min() == first
-    assert not found.notes
+def test_every_log_is_recognised_and_has_all_runs_and_epochs(name: str, found, tmp_path: Path) -> None:
+    log, traces = found(name).log, found(name).traces
+    assert log.tool == EVERY[name].tool
+    assert log.why
+    assert len(traces.runs) == 24
+    assert set(traces.last_epochs.tolist()) == {16}
+    assert traces.epoch.min() == (0 if name.startswith("flower") else 1)
+    assert not found(name).notes
     said = read(EVERY[name], tmp_path, "--from", EVERY[name].tool)
-    assert by_name(said.traces) == by_name(found.traces)
+    assert by_name(said.traces) == by_name(traces)
     assert not said.log.why
 
 
 @pytest.mark.parametrize("name", ALIKE)
-def test_logs_of_the_same_runs_agree_to_the_last_digit(name: str, tmp_path: Path) -> None:
-    assert by_name(read(EVERY[name], tmp_path).traces) == of_the_plain_loop()
+def test_logs_of_the_same_runs_agree_to_the_last_digit(name: str, found) -> None:
+    assert by_name(found(name).traces) == by_name(found("jsonl").traces)
 
 
 @pytest.mark.parametrize(("name", "off"), [("tensorboard", 1e-7), ("csv", 5.1e-7)])
-def test_logs_with_fewer_digits_agree_to_these(name: str, off: float, tmp_path: Path) -> None:
-    found = by_name(read(EVERY[name], tmp_path).traces)
-    assert found.keys() == of_the_plain_loop().keys()
-    for run, (*names, losses) in of_the_plain_loop().items():
-        assert found[run][:3] == names
-        assert np.allclose(found[run][3], losses, rtol=off if name == "tensorboard" else 0, atol=off)
+def test_logs_with_fewer_digits_agree_to_these(name: str, off: float, found) -> None:
+    these, exact = (by_name(found(item).traces) for item in (name, "jsonl"))
+    assert these.keys() == exact.keys()
+    for run, (*names, losses) in exact.items():
+        assert these[run][:3] == names
+        assert np.allclose(these[run][3], losses, rtol=off if name == "tensorboard" else 0, atol=off)
 
 
-def test_what_lightning_logged_is_its_validation_loss_epoch_by_epoch() -> None:
+def test_what_lightning_logged_is_its_validation_loss_epoch_by_epoch(found) -> None:
     """By the standard library: the last column of the lines that have one."""
-    found = by_name(read(EVERY["lightning"], LOGS).traces)
+    traces = found("lightning").traces
+    runs = by_name(traces)
     for version in ("version_0", "version_10"):
         lines = (LOGS / "lightning/lightning_logs" / version / "metrics.csv").read_text().split()[1:]
         losses = [float(line.split(",")[3]) for line in lines if line.split(",")[3]]
-        assert found[version][3] == losses
-    assert list(found)[:3] == ["version_0", "version_1", "version_2"]
-    assert [len(runs) for runs in read(EVERY["lightning"], LOGS).traces.by_schedule().values()] == [12, 12]
+        assert runs[version][3] == losses
+    assert list(runs)[:3] == ["version_0", "version_1", "version_2"]
+    assert [len(runs) for runs in traces.by_schedule().values()] == [12, 12]
 
 
 def test_what_clients_evaluated_has_no_round_before_training() -> None:
@@ -97,20 +90,14 @@ def test_what_clients_evaluated_has_no_round_before_training() -> None:
     assert found.facts[0] == ("loss", "distributed/eval_loss")
 
 
-def test_a_pickle_is_never_opened() -> None:
-    (file,) = (LOGS / "flower").glob("*.pkl")
-    with pytest.raises(
-        InvalidInputError, match=r"write JSON instead.*json.dumps\(vars\(history\)\)"
-    ) as caught:
-        read_logs([file])
-    assert caught.value.path == str(file)
-
-
-def test_a_folder_without_logs_is_refused(tmp_path: Path) -> None:
+def test_a_pickle_is_never_opened_and_a_folder_without_logs_is_refused(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("loss 3", encoding="utf-8")
-    with pytest.raises(InvalidInputError, match="holds no log of lightning, keras"):
-        read_logs([tmp_path])
-    with pytest.raises(InvalidInputError, match="cannot be read"):
-        read_logs([tmp_path / "nowhere"])
-    with pytest.raises(InvalidInputError, match="did you mean 'keras'"):
-        read_logs([tmp_path], "kera")
+    (file,) = (LOGS / "flower").glob("*.pkl")
+    for asked, words in (
+        (([file],), r"\.pkl.*write JSON instead.*json.dumps\(vars\(history\)\)"),
+        (([tmp_path],), "holds no log of lightning, keras"),
+        (([tmp_path / "nowhere"],), "cannot be read"),
+        (([tmp_path], "kera"), "did you mean 'keras'"),
+    ):
+        with pytest.raises(InvalidInputError, match=words):
+            read_logs(*asked)

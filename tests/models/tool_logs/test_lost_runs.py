@@ -1,4 +1,4 @@
-"""80 runs of which 16 are lost, in every format and way: nothing promises or certifies more than 64 of 80."""
+"""20 runs of which 4 are lost, in every format and way: nothing promises or certifies more than 16 of 20."""
 
 from pathlib import Path
 
@@ -13,9 +13,11 @@ from depl.models.foundation.errors import InvalidInputError
 from depl.models.tool_logs.importing import Choices, import_logs
 from depl.models.traces.files import read_traces, write_traces
 from depl.models.traces.table import Traces
+from tests.cases import lost_run_cases
 from tests.cases.fit_cases import setup
-from tests.cases.lost_run_cases import EXPRESSED, LOST, PLAN, RUNS, TARGET, Written, write
+from tests.cases.lost_run_cases import EXPRESSED, PLAN, TARGET, Written, write
 
+RUNS, LOST = 20, 4
 SETUP: Setup = setup(
     clusters=[{"name": "edge", "capacity": 10, "bandwidth": 5, "unit_cost": 2}],
     models=[{"name": "net", "size": 1}],
@@ -32,8 +34,10 @@ WAYS_OUT = (
 
 
 @pytest.fixture(autouse=True)
-def few_resamples(monkeypatch: pytest.MonkeyPatch) -> None:
+def few_runs_and_resamples(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fitted, "_RESAMPLES", 9)
+    monkeypatch.setattr(lost_run_cases, "RUNS", RUNS)
+    monkeypatch.setattr(lost_run_cases, "LOST", LOST)
 
 
 def readings(folder: Path, told: Written) -> list[Traces]:

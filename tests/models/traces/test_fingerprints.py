@@ -1,6 +1,5 @@
 """Fingerprints: the same run is known again whatever was done to its name and file, and no other run is."""
 
-import itertools
 import json
 
 import numpy as np
@@ -46,6 +45,7 @@ def altered(traces: Traces, where) -> np.ndarray:
 
 
 FIRST = SOME.run == SOME.runs[0]
+TABLE = SOME.matrix()
 NOISE = np.random.default_rng(1).normal(size=SOME.rows)
 ATTACKS = {
     "renamed": lambda: changed(SOME),
@@ -76,32 +76,22 @@ BEYOND = {
     "noise of five units": lambda: changed(SOME, SOME.loss + 5 * USED.unit * NOISE),
     "a constant of ten units": lambda: changed(SOME, SOME.loss + 10 * USED.unit),
     "noise of forty units": lambda: changed(SOME, SOME.loss + 40 * USED.unit * NOISE),
-    "averages of pairs": lambda: averages(),
+    "averages of pairs": lambda: changed(SOME, ((TABLE + np.roll(TABLE, 1, axis=0)) / 2).ravel()),
     "every other epoch left out": lambda: halved(),
-    "epochs in another order": lambda: reversed_epochs(),
+    "epochs in another order": lambda: changed(SOME, TABLE[:, ::-1].ravel()),
     "renumbered by three": lambda: changed(SOME, keep=SOME.epoch >= 3, shift=3),
-    "seven epochs, rounded, and one of them altered": lambda: rounded_and_altered(),
+    "seven epochs, rounded, and one of them altered": lambda: changed(
+        SOME,
+        np.round(SOME.loss, 4) * np.where(SOME.epoch == 3, 1.2, 1.0),
+        keep=SOME.epoch <= 7,
+    ),
 }
-
-
-def rounded_and_altered() -> Traces:
-    rounded = np.round(SOME.loss, 4)
-    return changed(SOME, np.where(SOME.epoch == 3, 1.2 * rounded, rounded), keep=SOME.epoch <= 7)
-
-
-def averages() -> Traces:
-    table = SOME.matrix()
-    return changed(SOME, ((table + np.roll(table, 1, axis=0)) / 2).ravel())
 
 
 def halved() -> Traces:
     rows = SOME.epoch % 2 == 0
     columns = (SOME.run, SOME.epoch // 2, SOME.model, SOME.cluster, SOME.loss)
     return Traces(*(column[rows] for column in columns))
-
-
-def reversed_epochs() -> Traces:
-    return changed(SOME, SOME.matrix()[:, ::-1].ravel())
 
 
 @pytest.mark.parametrize("how", ATTACKS)
@@ -116,16 +106,20 @@ def test_what_the_page_says_cannot_be_found_is_not(how: str) -> None:
     assert known(BEYOND[how]()) == []
 
 
-def test_a_run_that_goes_on_where_the_known_one_was_cut_is_known() -> None:
-    cut = fingerprints(changed(SOME, prefix="", keep=SOME.epoch <= 9), USED)
-    assert known(changed(SOME), cut) == list(SOME.runs)
-
-
-def test_runs_of_one_seed_are_known_again_by_what_they_share_before_their_schedules_part() -> None:
+def test_runs_of_one_seed_are_known_again_by_what_they_share_before_they_part_or_one_was_cut() -> None:
     """As far as epoch 25 they are the same training, so the later one is not independent of the choice."""
     other = DIGITS.select([int(run) for run in PLAN[5:10]])
     parted = np.where(SOME.epoch <= 25, SOME.loss, other.loss)
     assert known(changed(SOME, parted)) == list(SOME.runs)
+    cut = fingerprints(changed(SOME, prefix="", keep=SOME.epoch <= 9), USED)
+    assert known(changed(SOME), cut) == list(SOME.runs)
+
+
+def test_known_runs_that_are_too_short_or_too_coarse_are_told() -> None:
+    found = compare(changed(SOME), fingerprints(changed(SOME, prefix="", keep=SOME.epoch <= 3), USED))
+    assert (found.repeats, found.untold) == ((), SOME.runs)
+    coarse = compare(changed(DIGITS.select(PLAN), np.round(DIGITS.select(PLAN).loss, 2)), USED)
+    assert (coarse.resolution, coarse.needed) == (0.01, None)
 
 
 def test_fresh_runs_are_not_taken_for_known_ones_of_the_same_name() -> None:
@@ -180,8 +174,8 @@ def test_a_run_twice_in_a_file_is_found_under_noise() -> None:
         assert {(item.agreeing, item.compared) for item in found} == {(31, 31)}
 
 
-@pytest.mark.parametrize("amount", [0.0, 1e-9, 1e-6])
-@pytest.mark.parametrize("different", [1, 2, 3, 20])
+@pytest.mark.parametrize("amount", [0.0, 1e-6])
+@pytest.mark.parametrize("different", [1, 3, 20])
 def test_copies_of_few_runs_are_found_or_cannot_be_told(different: int, amount: float) -> None:
     """Spread between runs is no measure where most of them are copies of one another."""
     rng, base = np.random.default_rng(0), DIGITS.select(PLAN[:different])
@@ -190,19 +184,6 @@ def test_copies_of_few_runs_are_found_or_cannot_be_told(different: int, amount: 
         copies.append(changed(base, base.loss + amount * rng.normal(size=base.rows), f"copy-{index}-"))
     found = compare(joined(copies))
     assert found.repeats or found.needed is None or found.needed > found.countable.max()
-
-
-def test_runs_recorded_too_coarsely_cannot_be_told() -> None:
-    coarse = compare(changed(DIGITS.select(PLAN), np.round(DIGITS.select(PLAN).loss, 2)), USED)
-    assert coarse.resolution == 0.01
-    assert coarse.needed is None
-
-
-def test_known_runs_that_are_too_short_are_told() -> None:
-    short = fingerprints(changed(SOME, prefix="", keep=SOME.epoch <= 3), USED)
-    found = compare(changed(SOME), short)
-    assert found.repeats == ()
-    assert found.untold == SOME.runs
 
 
 def test_the_lead_that_is_asked_for_makes_a_false_match_as_rare_as_claimed() -> None:
@@ -256,8 +237,3 @@ def test_a_torn_fingerprint_is_refused_with_its_place(changes, path: str) -> Non
     with pytest.raises(InvalidInputError) as error:
         decode(json.dumps(content | changes), RunFingerprints)
     assert error.value.path == path
-
-
-def test_the_order_of_the_runs_does_not_matter() -> None:
-    for order in itertools.islice(itertools.permutations(range(5)), 0, 120, 40):
-        assert sorted(known(changed(SOME.select(order)))) == sorted(SOME.runs)

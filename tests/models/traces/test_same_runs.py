@@ -103,7 +103,7 @@ def test_one_loss_before_training_is_no_shared_beginning() -> None:
     assert nothing.traces.runs == ("a", "b")
 
 
-@pytest.mark.parametrize("decimals", [5, 4, 3])
+@pytest.mark.parametrize("decimals", [5, 3])
 @pytest.mark.parametrize("name", recorded_names())
 def test_of_the_recorded_runs_the_branches_of_one_seed_alone_have_one_origin(
     name: str, decimals: int
@@ -118,13 +118,6 @@ def test_of_the_recorded_runs_the_branches_of_one_seed_alone_have_one_origin(
         assert found.forks == ()
         return
     seeds = [run.split("/")[0] for run in traces.runs]
-    assert all(
-        seed == other.split("/")[0]
-        for seed, other in zip(
-            (item.run.split("/")[0] for item in found.forks),
-            (item.other for item in found.forks),
-            strict=True,
-        )
-    )
+    assert all(item.run.split("/")[0] == item.other.split("/")[0] for item in found.forks)
     if decimals > 3:
         assert len({*zip(seeds, found.origins, strict=True)}) == len(set(seeds))

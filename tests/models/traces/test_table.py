@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from depl.models.foundation.errors import InvalidInputError
+from depl.models.traces.stages import PLAN, StageRuns, plan_text, planned, stage_runs
 from depl.models.traces.table import Traces, joined
 
 # Two runs. "a" switches from big to small at epoch 2, where the loss jumps from 3 to 4 and is trained to 2.
@@ -21,13 +22,6 @@ def table(**changes) -> Traces:
     return Traces(**(columns | changes))
 
 
-def test_an_unknown_or_missing_target_is_refused():
-    with pytest.raises(InvalidInputError, match="one of loss, error_rate, not 'accuracy'"):
-        table().target("accuracy")
-    with pytest.raises(InvalidInputError, match="no error_rate and no accuracy"):
-        table(metrics={}).target("error_rate")
-
-
 def test_the_start_of_an_epoch_is_the_end_of_the_one_before_unless_the_model_switched():
     nan = np.nan
     assert np.array_equal(table().start(), [nan, 5, 4, nan, 3.5], equal_nan=True)
@@ -36,24 +30,29 @@ def test_the_start_of_an_epoch_is_the_end_of_the_one_before_unless_the_model_swi
     assert np.array_equal(rate, [nan, 0.9, nan, nan, 0.5], equal_nan=True)
 
 
-@pytest.mark.parametrize("runs", [[2], [-1], [0.5], [True], [], [0, 0]])
-def test_a_selection_that_is_none_is_refused(runs):
-    with pytest.raises(InvalidInputError):
-        table().select(runs)
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        *((lambda runs=runs: table().select(runs), "") for runs in ([2], [-1], [0.5], [True], [], [0, 0])),
+        (lambda: table().target("accuracy"), "one of loss, error_rate, not 'accuracy'"),
+        (lambda: table(metrics={}).target("error_rate"), "no error_rate and no accuracy"),
+        *(
+            (lambda again=again: joined([table(), table().select([again])]), r"run '.' is in two of")
+            for again in (0, 1)
+        ),
+        (lambda: joined([table().select([0]), table(metrics={}).select([1])]), "different metrics"),
+        (lambda: joined([]), "nothing to join"),
+    ],
+)
+def test_what_is_no_selection_no_target_and_cannot_be_joined_is_refused(call, words):
+    with pytest.raises(InvalidInputError, match=words or "run"):
+        call()
 
 
-def test_tables_are_joined_unless_a_run_or_the_metrics_differ():
-    traces = table()
-    both = joined([traces.select([1]), traces.select([0])], {"source": "here"})
+def test_tables_are_joined():
+    both = joined([table().select([1]), table().select([0])], {"source": "here"})
     assert both.runs == ("b", "a")
     assert both.provenance == {"source": "here"}
-    for again in (0, 1):
-        with pytest.raises(InvalidInputError, match=r"run '.' is in two of the tables"):
-            joined([traces, traces.select([again])])
-    with pytest.raises(InvalidInputError, match="different metrics"):
-        joined([traces.select([0]), table(metrics={}).select([1])])
-    with pytest.raises(InvalidInputError, match="nothing to join"):
-        joined([])
 
 
 @pytest.mark.parametrize(
@@ -91,3 +90,53 @@ def test_what_is_wrong_is_reported_with_its_column_and_row(changes, path, messag
     with pytest.raises(InvalidInputError, match=message) as caught:
         table(**changes)
     assert caught.value.path == path
+
+
+SCHEDULE = (("full", "edge"),) * 2 + (('cut, "small"', "far: off"),) + (("full", "edge"),)
+
+
+@pytest.mark.parametrize("schedule", [(), SCHEDULE, SCHEDULE[:1]])
+def test_a_plan_reads_back(schedule) -> None:
+    assert planned({PLAN: plan_text(schedule)}) == schedule
+    assert planned({"schedule": "of the family"}) is None  # traces of other tools
+
+
+TORN = (
+    *("", "[", "{}", "[" * 10**5, '[["a", "b"]]', '[[1, "b", 1]]'),
+    *(f'[["a", "b", {count}]]' for count in (0, -1, 1.5, 10**12)),
+)
+
+
+@pytest.mark.parametrize("text", TORN)
+def test_a_torn_one_is_refused_with_its_place(text: str) -> None:
+    with pytest.raises(InvalidInputError, match="must be stages") as error:
+        planned({PLAN: text})
+    assert error.value.path == ".provenance.plan"
+
+
+def letters(*schedules: str) -> Traces:
+    """Runs given by the models of their epochs, one letter each; capital letters train on ``far``."""
+    rows = [(run, epoch, name) for run, names in enumerate(schedules) for epoch, name in enumerate(names, 1)]
+    return Traces(
+        run=[str(run) for run, _, _ in rows],
+        epoch=[epoch for _, epoch, _ in rows],
+        model=[name.lower() for _, _, name in rows],
+        cluster=["far" if name.isupper() else "edge" for _, _, name in rows],
+        loss=[1.0] * len(rows),
+    )
+
+
+def test_stages_are_counted_by_place_and_by_what_came_before():
+    assert stage_runs(letters("aaB", "aB", "aB", "cBBB", "B")) == (
+        StageRuns("a", "edge", True, (), 3, (0, 0), 2),
+        StageRuns("b", "far", True, (), 1, (0, 0), 1),
+        StageRuns("c", "edge", True, (), 1, (0, 0), 1),
+        StageRuns("b", "far", False, ("a@edge", "c@edge"), 4, (1, 2), 3),
+    )
+
+
+def test_a_run_that_comes_back_to_a_stage_counts_once():
+    first, middle, again = stage_runs(letters("aBaBB"))
+    assert (first.first, first.runs) == (True, 1)
+    assert (middle.model, middle.runs, middle.starts, middle.epochs) == ("a", 1, (2, 2), 1)
+    assert (again.model, again.runs, again.starts, again.epochs) == ("b", 1, (1, 3), 2)
