@@ -90,8 +90,10 @@ def gain(noise: Any, scale: float = 1.0) -> ConstantImprovement:
 
 
 def gains(*noises: Any) -> TabledImprovement:
-    """A law for each epoch."""
-    return TabledImprovement(epochs=tuple(gain(noise) for noise in noises))
+    """A law, or a law with its scale, for each epoch."""
+    return TabledImprovement(
+        epochs=tuple(noise if isinstance(noise, ConstantImprovement) else gain(noise) for noise in noises)
+    )
 
 
 def model(name: str, improvement: Any, demand: float = 2.0, size: float = 1.0, **more: Any) -> Model:

@@ -2,25 +2,17 @@
 
 import math
 
-import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from depl.models.foundation.errors import InvalidInputError
-from depl.models.problem.epochs import FinalLoss, Load, LossStep, Term, compose, compute, load, loss_step
+from depl.models.problem.epochs import Load, LossStep, Term, compose, compute, load, loss_step
 from depl.models.problem.instance import (
-    Cluster,
     ComputeTable,
-    ConstantImprovement,
-    Dataset,
     Improvement,
     Instance,
     InverseSqrtImprovement,
-    Model,
     PowerDataLaw,
-    Switch,
-    TabledImprovement,
 )
 from depl.models.problem.laws import (
     Deterministic,
@@ -28,28 +20,25 @@ from depl.models.problem.laws import (
     Forbidden,
     InverseGamma,
     Normal,
-    StudentT,
     SwitchLaw,
     Zero,
 )
+from tests.problems import gain, gains, instance, loss, model, refusal, site, student
 
-NOTHING = Zero()
 NORMAL = Normal(mean=1, variance=4)
 GAMMA = InverseGamma(shape=3, scale=4)
+SWITCH = student(5, 0.3, 0.1, 0, 0.6)
 ALL, LEFT, RIGHT = frozenset({"left", "right"}), frozenset({"left"}), frozenset({"right"})
 
 
-def instance_with(base: Instance, improvement: Improvement, switch: SwitchLaw = NOTHING) -> Instance:
+def instance_with(improvement: Improvement, switch: SwitchLaw | float = 0) -> Instance:
     """Models ``net`` and ``other``; datasets of volume 1 and 3 under the law Q^(-1/2): h(left) = 1 / 2."""
-    models = [
-        Model(name="net", size=1, improvement=improvement),
-        Model(name="other", size=1, improvement=improvement),
-    ]
-    return base.replace(
-        models=models,
-        datasets=[Dataset(name="left", volume=1), Dataset(name="right", volume=3)],
+    return instance(
+        model("net", improvement),
+        model("other", improvement),
+        datasets={"left": 1, "right": 3},
         data_law=PowerDataLaw(p=0.5),
-        switches=[Switch(previous="other", following="net", law=switch)],
+        switches={("other", "net"): switch},
         other_switches=Forbidden(),
     )
 
@@ -64,36 +53,31 @@ def instance_with(base: Instance, improvement: Improvement, switch: SwitchLaw = 
         (InverseSqrtImprovement(scale=6, noise=NORMAL), 4, -3),
         (InverseSqrtImprovement(scale=6, offset=5, noise=NORMAL), 4, -2),
         (InverseSqrtImprovement(scale=6, offset=-0.75, noise=NORMAL), 1, -12),
-        (ConstantImprovement(noise=NORMAL), 1, -1),
-        (ConstantImprovement(scale=3, noise=NORMAL), 2, -3),
-        (ConstantImprovement(scale=-3, noise=NORMAL), 2, 3),
-        (TabledImprovement(epochs=[ConstantImprovement(scale=k, noise=NORMAL) for k in (7, 8, 9)]), 2, -8),
+        (gain(NORMAL), 1, -1),
+        (gain(NORMAL, 3), 2, -3),
+        (gain(NORMAL, -3), 2, 3),
+        (gains(*(gain(NORMAL, k) for k in (7, 8, 9))), 2, -8),
     ],
 )
 def test_an_epoch_lowers_the_loss_by_the_coefficient_of_its_shape(
-    steady: Instance, improvement: Improvement, epoch: int, coefficient: float
+    improvement: Improvement, epoch: int, coefficient: float
 ) -> None:
-    instance = instance_with(steady, improvement)
-    step = loss_step(instance, epoch, 0, None, "net", ALL)
+    given = instance_with(improvement)
+    step = loss_step(given, epoch, 0, None, "net", ALL)
     assert step == LossStep(1.0, 0.0, (Term(coefficient, NORMAL),))
-    half = loss_step(instance, epoch, 0, None, "net", LEFT)
+    half = loss_step(given, epoch, 0, None, "net", LEFT)
     assert half == LossStep(1.0, 0.0, (Term(coefficient / 2, NORMAL),))
-    part = loss_step(instance, epoch, 0, "net", "net", RIGHT)
+    part = loss_step(given, epoch, 0, "net", "net", RIGHT)
     assert part.terms[0].coefficient == pytest.approx(coefficient * math.sqrt(3) / 2, rel=1e-15)
 
 
-def test_a_table_gives_every_epoch_its_own_law(steady: Instance) -> None:
-    laws = (NORMAL, GAMMA, Deterministic(value=-2))
-    table = TabledImprovement(epochs=[ConstantImprovement(scale=2, noise=law) for law in laws])
-    instance = instance_with(steady, table)
-    assert [loss_step(instance, k, 0, None, "net", LEFT) for k in (1, 2, 3)] == [
+def test_a_table_gives_every_epoch_its_own_law() -> None:
+    tabled = instance_with(gains(*(gain(law, 2) for law in (NORMAL, GAMMA, -2))))
+    assert [loss_step(tabled, k, 0, None, "net", LEFT) for k in (1, 2, 3)] == [
         LossStep(1.0, 0.0, (Term(-1.0, NORMAL),)),
         LossStep(1.0, 0.0, (Term(-1.0, GAMMA),)),
         LossStep(1.0, 2.0, ()),
     ]
-
-
-SWITCH = StudentT(degrees_of_freedom=5, location=0.3, scale=0.1, lower=0, upper=0.6)
 
 
 @pytest.mark.parametrize(
@@ -107,31 +91,27 @@ SWITCH = StudentT(degrees_of_freedom=5, location=0.3, scale=0.1, lower=0, upper=
     ],
 )
 def test_a_switch_adds_its_law_undiminished_by_the_data(
-    steady: Instance, law: SwitchLaw, shift: float, terms: tuple[Term, ...]
+    law: SwitchLaw, shift: float, terms: tuple[Term, ...]
 ) -> None:
-    instance = instance_with(steady, ConstantImprovement(scale=4, noise=GAMMA), law)
-    run = Term(-2.0, GAMMA)
-    assert loss_step(instance, 2, 0, "other", "net", LEFT) == LossStep(1.0, shift, (run, *terms))
+    given, run = instance_with(gain(GAMMA, 4), law), Term(-2.0, GAMMA)
+    assert loss_step(given, 2, 0, "other", "net", LEFT) == LossStep(1.0, shift, (run, *terms))
 
 
 @pytest.mark.parametrize("previous", [None, "net"])
-def test_there_is_no_switch_at_the_start_or_when_the_model_stays(
-    steady: Instance, previous: str | None
-) -> None:
-    instance = instance_with(steady, ConstantImprovement(noise=GAMMA), Deterministic(value=9))
-    assert loss_step(instance, 1, 0, previous, "net", ALL) == LossStep(1.0, 0.0, (Term(-1.0, GAMMA),))
+def test_there_is_no_switch_at_the_start_or_when_the_model_stays(previous: str | None) -> None:
+    given = instance_with(gain(GAMMA), 9)
+    assert loss_step(given, 1, 0, previous, "net", ALL) == LossStep(1.0, 0.0, (Term(-1.0, GAMMA),))
 
 
-def test_a_forbidden_switch_has_no_step(steady: Instance) -> None:
-    instance = instance_with(steady, ConstantImprovement(noise=GAMMA))
-    with pytest.raises(InvalidInputError, match="the switch from 'net' to 'other' is forbidden"):
-        loss_step(instance, 2, 0, "net", "other", ALL)
+def test_a_forbidden_switch_has_no_step() -> None:
+    error = refusal(loss_step, instance_with(gain(GAMMA)), 2, 0, "net", "other", ALL)
+    assert "the switch from 'net' to 'other' is forbidden" in error.message
 
 
-def test_what_is_certain_goes_to_the_shift_and_what_is_nothing_goes_away(steady: Instance) -> None:
-    certain = instance_with(steady, ConstantImprovement(scale=4, noise=Deterministic(value=3)), SWITCH)
+def test_what_is_certain_goes_to_the_shift_and_what_is_nothing_goes_away() -> None:
+    certain = instance_with(gain(Deterministic(value=3), 4), SWITCH)
     assert loss_step(certain, 2, 0, "other", "net", LEFT) == LossStep(1.0, -6.0, (Term(1.0, SWITCH),))
-    useless = instance_with(steady, ConstantImprovement(scale=0, noise=GAMMA), Zero())
+    useless = instance_with(gain(GAMMA, 0), Zero())
     assert loss_step(useless, 2, 0, "other", "net", LEFT) == LossStep(1.0, 0.0, ())
 
 
@@ -144,12 +124,12 @@ def test_equal_terms_are_counted_together() -> None:
         LossStep(1.0, 0.5, (Term(-2.0, Normal(mean=1.0, variance=4.0)), Term(1.0, SWITCH))),
         LossStep(1.0, 0.0, (Term(-1.0, NORMAL),)),
     ]
-    loss = compose(10.0, steps)
-    assert loss.constant == 9.5
-    assert dict(loss.terms) == {Term(-2.0, NORMAL): 2, Term(1.0, SWITCH): 1, Term(-1.0, NORMAL): 1}
-    assert len(loss.terms) == 3
+    found = compose(10.0, steps)
+    assert found.constant == 9.5
+    assert dict(found.terms) == {Term(-2.0, NORMAL): 2, Term(1.0, SWITCH): 1, Term(-1.0, NORMAL): 1}
+    assert len(found.terms) == 3
     assert compose(10.0, steps[::-1]).constant == 9.5
-    assert dict(compose(10.0, steps[::-1]).terms) == dict(loss.terms)
+    assert dict(compose(10.0, steps[::-1]).terms) == dict(found.terms)
 
 
 def test_a_retention_weights_everything_that_happened_before_it() -> None:
@@ -159,9 +139,9 @@ def test_a_retention_weights_everything_that_happened_before_it() -> None:
         LossStep(1.0, -2.0, (Term(-1.0, NORMAL),)),
     ]
     # l = 0.25 (0.5 * 16 + 1 - 4 X1) + 3 - X2 + S - 2 - X3
-    loss = compose(16.0, steps)
-    assert loss.constant == 0.25 * (0.5 * 16 + 1) + 3 - 2
-    assert dict(loss.terms) == {Term(-1.0, NORMAL): 3, Term(1.0, SWITCH): 1}
+    found = compose(16.0, steps)
+    assert found.constant == 0.25 * (0.5 * 16 + 1) + 3 - 2
+    assert dict(found.terms) == {Term(-1.0, NORMAL): 3, Term(1.0, SWITCH): 1}
 
 
 factors = st.sampled_from([0.0, 0.25, 0.5, 0.9, 1.0])
@@ -177,46 +157,40 @@ def test_composition_is_the_recursion(initial: float, steps: list[LossStep]) -> 
         moments = [(term.coefficient, term.law.moments()) for term in step.terms]
         mean = step.retention * mean + step.shift + sum(weight * law.mean for weight, law in moments)
         variance = step.retention**2 * variance + sum(weight**2 * law.variance for weight, law in moments)
-    loss = compose(initial, steps)
-    assert loss.mean() == pytest.approx(mean, rel=1e-12, abs=1e-12)
-    assert loss.variance() == pytest.approx(variance, rel=1e-12, abs=1e-12)
-    assert len({term for term, _ in loss.terms}) == len(loss.terms)
+    found = compose(initial, steps)
+    assert found.mean() == pytest.approx(mean, rel=1e-12, abs=1e-12)
+    assert found.variance() == pytest.approx(variance, rel=1e-12, abs=1e-12)
+    assert len({term for term, _ in found.terms}) == len(found.terms)
     if all(step.retention > 0 for step in steps):
-        assert sum(count for _, count in loss.terms) == sum(len(step.terms) for step in steps)
+        assert sum(count for _, count in found.terms) == sum(len(step.terms) for step in steps)
 
 
 def test_an_infinite_variance_is_infinite() -> None:
-    loss = FinalLoss(1.0, ((Term(-2.0, InverseGamma(shape=2, scale=3)), 2),))
-    assert loss.mean() == 1 - 2 * 2 * 3
-    assert loss.variance() == math.inf
+    found = loss(1, (-2, InverseGamma(shape=2, scale=3), 2))
+    assert (found.mean(), found.variance()) == (1 - 2 * 2 * 3, math.inf)
 
 
 # --- the load of one epoch -----------------------------------------------------------------------------
 
 
-def test_the_load_is_the_work_of_the_data_shared_by_the_nodes_that_are_all_paid(steady: Instance) -> None:
-    instance = steady.replace(
-        clusters=[Cluster(name="site", capacity=10, bandwidth=2, unit_cost=3, nodes=4)],
-        datasets=[Dataset(name="a", volume=4), Dataset(name="b", volume=1, work=6)],
-    )
-    assert load(instance, 1, "net", "site", frozenset("ab")) == Load(
+def test_the_load_is_the_work_of_the_data_shared_by_the_nodes_that_are_all_paid() -> None:
+    data = {"name": "a", "volume": 4}, {"name": "b", "volume": 1, "work": 6}
+    given = instance(model("net", 2), clusters=site(nodes=4), datasets=data)
+    assert load(given, 1, "net", "site", frozenset("ab")) == Load(
         work=2 * (4 + 6) / 4, price=4 * 3, capacity=10, communication=1 / 2
     )
-    assert load(instance, 3, "net", "site", frozenset("b")).work == 2 * 6 / 4
-    assert compute(instance, 1, "net", frozenset("a")) == 8
+    assert load(given, 3, "net", "site", frozenset("b")).work == 2 * 6 / 4
+    assert compute(given, 1, "net", frozenset("a")) == 8
 
 
-def test_a_table_of_computing_replaces_demand_and_work(steady: Instance) -> None:
-    net = steady.models[0]
-    whole = msgspec.structs.replace(net, compute=(ComputeTable(epochs=(5, 0, 7)),))
-    each = msgspec.structs.replace(
-        net,
-        compute=(ComputeTable(dataset="a", epochs=(1, 2, 3)), ComputeTable(dataset="b", epochs=(10, 20, 30))),
-    )
-    datasets = [Dataset(name="a", volume=4), Dataset(name="b", volume=1)]
-    tabled = steady.replace(datasets=datasets, models=[whole])
-    assert [compute(tabled, k, "net", data) for k, data in ((1, ALL), (2, LEFT), (3, RIGHT))] == [5, 0, 7]
-    by_data = steady.replace(datasets=datasets, models=[each])
+def test_a_table_of_computing_replaces_demand_and_work() -> None:
+    def tabled(*tables: ComputeTable, **volumes: float) -> Instance:
+        return instance(model("net", 2, 1, compute=tables), datasets=volumes)
+
+    whole = tabled(ComputeTable(epochs=(5, 0, 7)), left=4, right=1)
+    assert [compute(whole, k, "net", data) for k, data in ((1, ALL), (2, LEFT), (3, RIGHT))] == [5, 0, 7]
+    each = ComputeTable(dataset="a", epochs=(1, 2, 3)), ComputeTable(dataset="b", epochs=(10, 20, 30))
+    by_data = tabled(*each, a=4, b=1)
     assert [compute(by_data, k, "net", frozenset("ab")) for k in (1, 2, 3)] == [11, 22, 33]
     assert [compute(by_data, k, "net", frozenset("b")) for k in (1, 2, 3)] == [10, 20, 30]
     assert load(by_data, 2, "net", "site", frozenset("a")) == Load(2.0, 3.0, 10.0, 0.5)
