@@ -9,6 +9,8 @@ import math
 from collections.abc import Iterator
 from fractions import Fraction
 
+import numpy as np
+
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 from depl.models.verifier.verify import verify
@@ -75,19 +77,24 @@ def moved(instance: Instance, data: dict[str, tuple[str, ...]]) -> float:
     return math.fsum(costs.get((name, place), 0.0) for place, names in data.items() for name in names)
 
 
-def every_plan(instance: Instance) -> Iterator[tuple[float, Plan]]:
-    """(cost, plan) for every sequence and every data assignment that uses all its clusters."""
+def every_plan(instance: Instance, wanted=None) -> Iterator[tuple[float, Plan]]:
+    """(cost, plan) for every sequence and every data assignment that uses all its clusters.
+
+    With ``wanted``, only of those that it answers True for: resources take long to find.
+    """
     for data in assignments(instance):
-        yield from _plans_with(instance, data)
+        yield from _plans_with(instance, data, wanted)
 
 
-def _plans_with(instance, data):
+def _plans_with(instance, data, wanted):
     options = [
         (model, place) for model in instance.models for place in instance.clusters if place.name in data
     ]
     for length in range(1, instance.target.maximum_epochs + 1):
         for sequence in itertools.product(options, repeat=length):
             if {place.name for _, place in sequence} != set(data) or _forbidden(instance, sequence):
+                continue
+            if wanted is not None and not wanted(sequence, data):
                 continue
             kinds = [
                 asked_by(instance, k, model, place, data[place.name])
@@ -156,41 +163,101 @@ def cheapest_by_brute_force(
     return met, possible
 
 
-def cheapest_of_every_plan_under_scenarios(instance, improvements, switches, decimals=None, rule=_everything):
-    """The slow way to `cheapest_under_scenarios`: plan by plan, scenario by scenario, in scalars."""
+def cheapest_under_scenarios(
+    instance, improvements, switches, decimals=None, rule=_everything
+) -> tuple[float, Plan | None]:
+    """Cost and plan of the optimum when constraint (3) counts scenarios; (infinity, None) if infeasible.
+
+    ``improvements`` holds X of every model at every epoch, shape (S, K, M), ``switches`` the loss of every
+    switch, shape (S, K, M, M); gains and losses are rounded to so many ``decimals``.
+    """
     target, size = instance.target, len(improvements)
     allowed = math.floor((1 - Fraction(repr(target.quantile_level))) * size + Fraction(1, 10**9))
-    idle = size * (target.initial_loss > target.maximum_loss + 1e-9) <= allowed and rule(instance, Plan())
-    best = 0.0 if idle else math.inf
-    for cost, plan in every_plan(instance):
-        if cost < best and rule(instance, plan):
-            losses = [
-                _scenario_loss(instance, plan, improvements[s], switches[s], decimals) for s in range(size)
-            ]
-            if sum(loss > target.maximum_loss + 1e-9 for loss in losses) <= allowed:
-                best = cost
+    samples = Samples(instance, improvements, switches, decimals)
+    if samples.misses([]) <= allowed and rule(instance, Plan()):
+        return 0.0, Plan()
+
+    best: tuple[float, Plan | None] = (math.inf, None)
+
+    def wanted(sequence, data):
+        epochs = [(model.name, data[place.name]) for model, place in sequence]
+        return at_least(instance, sequence, data) < best[0] and samples.misses(epochs) <= allowed
+
+    for cost, plan in every_plan(instance, wanted):
+        if cost < best[0] and rule(instance, plan):
+            best = cost, plan
     return best
 
 
-def _scenario_loss(instance, plan, improvements, switches, decimals):
-    """l(K) in one scenario, summed exactly."""
-    names = [model.name for model in instance.models]
-    laws = {(row.previous, row.following): row.law for row in instance.switches}
-    before, changes = instance.target.initial_model, []
-    for k, epoch in enumerate(plan.epochs):
-        m = names.index(epoch.model)
-        law = instance.models[m].improvement
+def at_least(instance, sequence, data) -> float:
+    """Below the cost of a sequence, by Cauchy and Schwarz: (sum sqrt(price work))**2 / (T - waiting)."""
+    if instance.target.maximum_time is None:
+        return 0.0
+    kinds = [
+        asked_by(instance, k, model, place, data[place.name]) for k, (model, place) in enumerate(sequence)
+    ]
+    left = instance.target.maximum_time * (1 + 1e-9) - sum(wait for *_, wait in kinds)
+    if left <= 0:
+        return 0.0
+    return moved(instance, data) + sum(math.sqrt(price * work) for work, price, _, _ in kinds) ** 2 / left * (
+        1 - 1e-9
+    )
+
+
+def cheapest_of_every_plan_under_scenarios(instance, *arguments, **options) -> float:
+    """Its cost."""
+    return cheapest_under_scenarios(instance, *arguments, **options)[0]
+
+
+def cost_and_misses(instance, plan, improvements, switches, decimals=None) -> tuple[float, int]:
+    """Cost of a plan, with the resources that it states, and how many scenarios it misses."""
+    data = {row.cluster: row.datasets for row in plan.data}
+    places = {item.name: item for item in instance.clusters}
+    paid = [places[e.cluster].nodes * places[e.cluster].unit_cost * e.resources for e in plan.epochs]
+    samples = Samples(instance, improvements, switches, decimals)
+    misses = samples.misses([(epoch.model, data[epoch.cluster]) for epoch in plan.epochs])
+    return math.fsum([moved(instance, data), *paid]), misses
+
+
+class Samples:
+    """The scenarios, and what every epoch does to the loss in each of them."""
+
+    def __init__(self, instance, improvements, switches, decimals) -> None:
+        self.instance, self.improvements, self.switches = instance, improvements, switches
+        self.decimals, self.names = decimals, [model.name for model in instance.models]
+        self.laws = {(row.previous, row.following): row.law for row in instance.switches}
+        self._changes = {}
+
+    def misses(self, epochs) -> int:
+        """How many scenarios end above l_max; an epoch is a model with its datasets."""
+        losses = np.full(len(self.improvements), self.instance.target.initial_loss)
+        before = self.instance.target.initial_model
+        for k, (name, datasets) in enumerate(epochs):
+            key = k, before, name, tuple(datasets)
+            if key not in self._changes:
+                self._changes[key] = self._change(*key)
+            losses = losses + self._changes[key]
+            before = name
+        return int((losses > self.instance.target.maximum_loss + 1e-9).sum())
+
+    def _change(self, k, before, name, datasets):
+        """- h(D) A / sqrt(k + B) X of one epoch, k from 0, and the loss of a switch that is not forbidden."""
+        m = self.names.index(name)
+        law = self.instance.models[m].improvement
         law = law.epochs[k] if hasattr(law, "epochs") else law
         slope = law.scale / math.sqrt(k + 1 + law.offset) if hasattr(law, "offset") else law.scale
-        noise = getattr(law.noise, "value", improvements[k, m])
-        left = learning_left(instance, plan.datasets(epoch.cluster))
-        changes.append(-_on_grid(left * slope * noise, decimals))
-        if before not in (None, epoch.model):
-            law = laws.get((before, epoch.model), instance.other_switches)
-            drawn = getattr(law, "value", switches[k, names.index(before), m])
-            changes.append(_on_grid(0.0 if type(law).__name__ == "Zero" else drawn, decimals))
-        before = epoch.model
-    return math.fsum([instance.target.initial_loss, *changes])
+        noise = getattr(law.noise, "value", self.improvements[:, k, m])
+        gained = self._on_grid(learning_left(self.instance, datasets) * slope * noise)
+        if before in (None, name):
+            return -gained
+        law = self.laws.get((before, name), self.instance.other_switches)
+        if type(law).__name__ == "Zero":
+            return -gained
+        drawn = self.switches[:, k, self.names.index(before), m]
+        return self._on_grid(getattr(law, "value", drawn)) - gained
+
+    def _on_grid(self, values):
+        return np.asarray(values if self.decimals is None else np.round(values, self.decimals))
 
 
 def learning_left(instance, used):
@@ -211,7 +278,3 @@ def learning_left(instance, used):
     if kind == "PowerDataLaw":
         return ((law.base_volume + part) / (law.base_volume + whole)) ** law.p
     return 1.0
-
-
-def _on_grid(value, decimals):
-    return value if decimals is None else round(float(value), decimals)
