@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from depl.models.foundation.errors import NotCoveredError
-from depl.models.problem.epochs import LossStep, Term, compose
+from depl.models.problem.epochs import FinalLoss, LossStep, Term, compose
 from depl.models.problem.laws import Empirical, InverseGamma, Lognormal, Normal, StudentT
 from depl.models.risk.certify import certified_violation
 from depl.models.risk.survival import POINTS, _chain, survival
+from tests.oracles.atoms import law_of, written
 
 GAMMA = InverseGamma(mean=1, variance=0.3)
 NORMAL = Normal(mean=1, variance=0.5)
@@ -73,35 +74,37 @@ LAWS = {
 
 
 @pytest.mark.parametrize("name", LAWS)
-@pytest.mark.parametrize("maximum_loss", [3.9, 1.0, -7.0])
-def test_one_epoch_is_the_violation(name, maximum_loss):
+def test_one_epoch_is_the_violation(name):
     """All rounding, cutting and lifting at once, against the evaluators of a single loss."""
     step = epoch(*LAWS[name], shift=0.125)
-    exact = certified_violation(compose(4.0, [step]), maximum_loss)
-    for points, width in ((256, 0.2), (4096, 0.02)):
-        upper = chain(4.0, [step], maximum_loss, points)
-        assert upper[0] == 1
-        assert exact.lower <= upper[1] < exact.upper + width
+    for maximum_loss in (3.9, 1.0, -7.0):
+        exact = certified_violation(compose(4.0, [step]), maximum_loss)
+        for points, width in ((256, 0.2), (4096, 0.02)):
+            upper = chain(4.0, [step], maximum_loss, points)
+            assert upper[0] == 1
+            assert exact.lower <= upper[1] < exact.upper + width
 
 
-@pytest.mark.parametrize("law", [GAMMA, Lognormal(mean=1, variance=0.3)])
-@pytest.mark.parametrize("prefixes", [(1, 2, 5, 8, 12), pytest.param(range(1, 13), marks=pytest.mark.slow)])
-def test_where_losses_only_fall_it_is_the_violation_of_every_prefix(law, prefixes):
+@pytest.mark.parametrize(
+    ("law", "points", "width"),
+    [(GAMMA, 2**13, 2.5e-3), (Lognormal(mean=1, variance=0.3), POINTS, 2e-4)],
+    ids=["inverse gamma", "lognormal"],
+)
+def test_where_losses_only_fall_it_is_the_violation_of_every_prefix(law, points, width):
     steps = [epoch((-4 / (k + 1) ** 0.5, law)) for k in range(1, 13)]
-    for points, width in ((2**13, 2.5e-3), (POINTS, 2e-4)):
-        upper = upper_ends(18.0, steps, 2.0, points)
-        for k in prefixes:
-            exact = certified_violation(compose(18.0, steps[:k]), 2.0)
-            assert exact.lower <= upper[k] < exact.upper + width
+    upper = upper_ends(18.0, steps, 2.0, points)
+    for k in (1, 5, 8, 12):
+        exact = certified_violation(compose(18.0, steps[:k]), 2.0)
+        assert exact.lower <= upper[k] < exact.upper + width
 
 
 def test_more_points_give_sharper_bounds():
     steps = [epoch((-1, NORMAL))] * 10
-    fine = upper_ends(9.0, steps, 1.0, 2**18)
-    found = [upper_ends(9.0, steps, 1.0, points) for points in (2**9, 2**11, 2**13, 2**15)]
+    fine = upper_ends(9.0, steps, 1.0, 2**17)
+    found = [upper_ends(9.0, steps, 1.0, points) for points in (2**9, 2**11, 2**13)]
     widths = [(upper - fine).max() for upper in found]
     assert all((fine <= upper).all() for upper in found)
-    assert widths[0] > 3 * widths[1] > 9 * widths[2] > 27 * widths[3] > 0
+    assert widths[0] > 3 * widths[1] > 9 * widths[2] > 0
 
 
 def test_a_walk_in_whole_steps_has_the_reflection_formula_and_is_not_blurred_on_the_grid():
@@ -138,7 +141,7 @@ def test_draws_lie_below_the_bound_and_close_to_it(name):
         loss = loss + step.shift + sum(term.coefficient * term.law.sample(rng, size) for term in step.terms)
         above &= loss > 1.0
         share.append(above.mean())
-    share, upper = np.array(share), upper_ends(5.0, steps, 1.0)
+    share, upper = np.array(share), upper_ends(5.0, steps, 1.0, 2**14)
     noise = 4.5 * np.sqrt(np.maximum(share * (1 - share), 1e-4) / size)
     assert (share <= upper + noise).all()
     assert (upper <= share + noise + 4e-3).all()
@@ -152,26 +155,13 @@ def test_reached_is_more_likely_than_final_where_losses_rise():
 
 def enumerated(initial, steps, maximum_loss):
     """S(k) by walking every path, in fractions."""
-    shares, tables = [Fraction(0)] * (len(steps) + 1), []
-    for step in steps:
-        laws = [(Fraction(repr(term.coefficient)), term.law) for term in step.terms]
-        weights = [[Fraction(repr(w)) for w in law.weights or (1.0,) * len(law.values)] for _, law in laws]
-        tables.append(
-            [
-                (
-                    Fraction(repr(step.shift))
-                    + sum(
-                        slope * Fraction(repr(law.values[i]))
-                        for i, (slope, law) in zip(places, laws, strict=True)
-                    ),
-                    math.prod(row[place] / sum(row) for place, row in zip(places, weights, strict=True)),
-                )
-                for places in itertools.product(*(range(len(law.values)) for _, law in laws))
-            ]
-        )
-    target = Fraction(repr(maximum_loss)) + Fraction(1, 10**9)
+    shares = [Fraction(0)] * (len(steps) + 1)
+    tables = [
+        law_of(FinalLoss(step.shift, tuple((term, 1) for term in step.terms))).items() for step in steps
+    ]
+    target = written(maximum_loss) + Fraction(1, 10**9)
     for path in itertools.product(*tables):
-        losses = itertools.accumulate((change for change, _ in path), initial=Fraction(repr(initial)))
+        losses = itertools.accumulate((change for change, _ in path), initial=written(initial))
         above = itertools.accumulate((loss > target for loss in losses), min)
         weight = math.prod((share for _, share in path), start=Fraction(1))
         shares = [share + weight * stays for share, stays in zip(shares, above, strict=True)]
@@ -197,7 +187,7 @@ discrete_steps = st.builds(
     st.sampled_from([0.0, 1.0, 1.5]) | st.floats(-2, 1.9),
     st.sampled_from([256, 1024]),
 )
-@settings(max_examples=90)
+@settings(max_examples=40)
 def test_finitely_many_values_are_summed_exactly_and_lie_below_the_grid(steps, maximum_loss, points):
     """Atoms on and between the points of the grid, sure rises and falls, several terms per epoch."""
     found = survival(2.0, steps, maximum_loss)
@@ -265,13 +255,13 @@ def test_a_run_that_falls_far_and_rises_again_is_followed_where_it_may_not_stop_
 
 
 @pytest.mark.parametrize(
-    ("variance", "epochs"), [(0.3, 300), *(pytest.param(v, 1000, marks=pytest.mark.slow) for v in (0.3, 3.0))]
+    ("epochs", "points"), [(100, 2**13), pytest.param(1000, POINTS, marks=pytest.mark.slow)]
 )
-def test_hundreds_of_epochs_bracket_what_is_drawn(variance, epochs):
-    law = InverseGamma(mean=1, variance=variance)
+def test_hundreds_of_epochs_bracket_what_is_drawn(epochs, points):
+    law = InverseGamma(mean=1, variance=0.3)
     steps = [epoch((-10 / (k + 5) ** 0.5, law)) for k in range(1, epochs + 1)]
     total = sum(-step.terms[0].coefficient for step in steps)
-    upper = upper_ends(total, steps, 0.1 * total)
+    upper = upper_ends(total, steps, 0.1 * total, points)
     rng = np.random.default_rng(2)
     losses = total + np.cumsum([step.terms[0].coefficient * law.sample(rng, 4000) for step in steps], axis=0)
     share = (losses > 0.1 * total).mean(axis=1)  # losses only fall

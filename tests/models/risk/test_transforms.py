@@ -16,27 +16,9 @@ from depl.models.risk import transforms
 from depl.models.risk.transforms import EPSILON, centred_log_transform, transformable
 from tests.oracles import ball_arithmetic as ball
 
-SHAPES = [
-    1.05,
-    1.2,
-    1.5,
-    1.51,
-    2.0,
-    2.1,
-    3.0,
-    5.0,
-    12.0,
-    34.999,
-    35.0,
-    35.6,
-    60.0,
-    102.0,
-    139.2,
-    300.0,
-    1000.0,
-]
+SHAPES = (1.05, 1.2, 1.5, 1.51, 2.0, 2.1, 5.0, 34.999, 35.0, 60.0, 139.2, 1000.0)
 STEEPEST = math.atan(30)
-QUICK = settings(deadline=None, max_examples=30, derandomize=True)
+QUICK = settings(deadline=None, max_examples=15, derandomize=True)
 
 
 def spread(law):
@@ -58,41 +40,56 @@ def true_errors(law, z, values):
     )
 
 
-def assert_contained(law, z, looseness=1e3):
-    values, bounds = centred_log_transform(law, z)
-    errors = true_errors(law, z, values)
-    assert np.all(errors <= bounds), f"error exceeds its bound {np.max(errors / bounds):.3g} times"
-    assert np.median(bounds / np.maximum(errors, 1e-25)) < looseness
+STUDENTS = [
+    StudentT(degrees_of_freedom=3, location=0.1, scale=0.05, lower=-0.2, upper=0.5),
+    StudentT(degrees_of_freedom=0.5, location=0.0, scale=0.01, lower=-1.0, upper=3.0),
+    StudentT(degrees_of_freedom=200.0, location=1.0, scale=0.3, lower=0.0, upper=2.5),
+    StudentT(degrees_of_freedom=4, location=0.0, scale=1.0, lower=3.0, upper=5.0),
+    StudentT(degrees_of_freedom=2, location=100.0, scale=0.01, lower=99.9, upper=100.2),
+]
+USUAL, TINY = (1e-3, 5.0), (1e-13, 1e-3)
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("scale_over_mean", [1.0, 1e-6])
-@pytest.mark.parametrize("count", [16, pytest.param(40, marks=pytest.mark.slow)])
-def test_inverse_gamma_error_is_within_its_bound_which_is_not_loose(shape, scale_over_mean, count):
-    law = InverseGamma(shape=shape, scale=(shape - 1) * scale_over_mean)
-    assert_contained(law, arguments(law, count, seed=int(10 * shape)), looseness=200)
+def gamma(shape, scale_over_mean=1.0):
+    return InverseGamma(shape=shape, scale=(shape - 1) * scale_over_mean)
 
 
-@pytest.mark.parametrize("shape", [1.05, 1.7, 2.1, 20.0, 35.0, 139.2, 1000.0])
-def test_far_up_the_contour_the_bound_still_holds(shape):
-    law = InverseGamma(shape=shape, scale=1.0)
-    assert_contained(law, arguments(law, 30, seed=3, sizes=(5.0, 1000.0)))
+def lognormal(log_mean, sigma):
+    return Lognormal(log_mean=log_mean, log_variance=sigma**2)
 
 
-@pytest.mark.parametrize("shape", [1.51, 1.6, 2.0, 2.2, 5.0, 102.0])
-def test_tiny_arguments_keep_relative_accuracy_despite_the_centring(shape):
-    law = InverseGamma(shape=shape, scale=shape - 1)
-    z = arguments(law, 20, seed=4, sizes=(1e-13, 1e-3))
-    assert_contained(law, z)
-    # The log-transform itself is of second order here; first-order rounding would be EPSILON |z| E X.
-    values, _ = centred_log_transform(law, z)
-    assert np.all(true_errors(law, z, values) < 8 * EPSILON * np.abs(z) * spread(law))
+@pytest.mark.parametrize(
+    ("law", "count", "sizes", "looseness"),
+    [
+        *((gamma(shape), 12, USUAL, 200) for shape in SHAPES),
+        *((gamma(shape, 1e-6), 12, USUAL, 200) for shape in (1.05, 2.1, 35.0, 1000.0)),
+        *((gamma(shape), 16, (5.0, 1000.0), 1e3) for shape in (1.05, 1.7, 20.0, 35.0, 1000.0)),
+        *((gamma(shape), 12, TINY, 1e3) for shape in (1.51, 1.6, 2.0, 5.0, 102.0)),
+        *((lognormal(0.0, sigma), 6, USUAL, 1e3) for sigma in (0.005, 0.1, 0.5, 1.0, 2.0, 3.0)),
+        *(
+            (lognormal(m, s), 6, USUAL, 1e3)
+            for m, s in ((-5.0, 0.5), (-100.0, 0.1), (60.0, 0.005), (60.0, 3.0))
+        ),
+        *((lognormal(0.0, sigma), 6, (5.0, 60.0), 1e3) for sigma in (0.1, 1.0)),
+        *((law, 5, (1e-3, 20.0), 1e3) for law in STUDENTS),
+    ],
+    ids=str,
+)
+def test_the_error_is_within_its_bound_which_is_not_loose(law, count, sizes, looseness):
+    for side in (1.0, -1.0) if isinstance(law, StudentT) else (1.0,):
+        z = side * arguments(law, count, seed=count + round(sum(map(ord, str(law)))), sizes=sizes)
+        values, bounds = centred_log_transform(law, z)
+        errors = true_errors(law, z, values)
+        assert np.all(errors <= bounds), f"error exceeds its bound {np.max(errors / bounds):.3g} times"
+        assert np.median(bounds / np.maximum(errors, 1e-25)) < looseness
+        if sizes == TINY:  # of second order here; first-order rounding would be EPSILON |z| E X
+            assert np.all(errors < 8 * EPSILON * np.abs(z) * spread(law))
 
 
-@pytest.mark.parametrize("shape", [1.05, 2.1, 20.0, 35.0, 50.0, 300.0])
+@pytest.mark.parametrize("shape", [1.05, 20.0, 50.0])
 def test_the_bound_covers_an_argument_rounded_by_one_part_in_two_to_the_52(shape):
     law = InverseGamma(shape=shape, scale=2.0)
-    z = arguments(law, 25, seed=5, sizes=(1e-2, 30.0))
+    z = arguments(law, 12, seed=5, sizes=(1e-2, 30.0))
     values, bounds = centred_log_transform(law, z)
     for direction in (0, 1, 2, 3):
         for at, value, bound in zip(z, values, bounds, strict=True):
@@ -129,10 +126,10 @@ def test_laws_given_by_moments_mean_the_exact_moments(mean, relative, size, angl
         assert true_errors(law, z, values)[0] <= bounds[0]
 
 
-@pytest.mark.parametrize("shape", [300.0, 1e4, pytest.param(1e6, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("shape", [1e4, pytest.param(1e6, marks=pytest.mark.slow)])
 def test_very_large_shapes_agree_with_quadrature_of_the_density(shape):
     law = InverseGamma(shape=shape, scale=shape - 1)
-    z = arguments(law, 6, seed=7, sizes=(1e-3, 8.0))
+    z = arguments(law, 4, seed=7, sizes=(1e-3, 8.0))
     values, bounds = centred_log_transform(law, z)
     for at, value, bound in zip(z, values, bounds, strict=True):
         with ctx.workprec(160):
@@ -170,36 +167,6 @@ def test_both_ways_to_the_inverse_gamma_meet_at_the_shape_that_divides_them():
     # One unit in the last place of the shape moves the log-transform by about as much, relatively.
     apart = np.abs(low - high - 2j * math.pi * np.round((low - high).imag / (2 * math.pi)))
     assert np.all(apart <= low_bound + high_bound + 4 * EPSILON * np.abs(high))
-
-
-@pytest.mark.parametrize("log_mean", [0.0, -5.0, -100.0, 60.0])
-@pytest.mark.parametrize("sigma", [0.005, 0.1, 0.5, 1.0, 2.0, 3.0])
-@pytest.mark.parametrize("count", [6, pytest.param(12, marks=pytest.mark.slow)])
-def test_lognormal_error_is_within_its_bound_which_is_not_loose(log_mean, sigma, count):
-    law = Lognormal(log_mean=log_mean, log_variance=sigma**2)
-    assert_contained(law, arguments(law, count, seed=round(100 * sigma) + round(log_mean) + 1000))
-
-
-@pytest.mark.parametrize("sigma", [0.1, 1.0])
-def test_lognormal_far_up_the_contour(sigma):
-    law = Lognormal(log_mean=0.0, log_variance=sigma**2)
-    assert_contained(law, arguments(law, 6, seed=8, sizes=(5.0, 60.0)))
-
-
-STUDENTS = [
-    StudentT(degrees_of_freedom=3, location=0.1, scale=0.05, lower=-0.2, upper=0.5),
-    StudentT(degrees_of_freedom=0.5, location=0.0, scale=0.01, lower=-1.0, upper=3.0),
-    StudentT(degrees_of_freedom=200.0, location=1.0, scale=0.3, lower=0.0, upper=2.5),
-    StudentT(degrees_of_freedom=4, location=0.0, scale=1.0, lower=3.0, upper=5.0),
-    StudentT(degrees_of_freedom=2, location=100.0, scale=0.01, lower=99.9, upper=100.2),
-]
-
-
-@pytest.mark.parametrize("law", STUDENTS)
-@pytest.mark.parametrize("side", [1.0, -1.0])
-@pytest.mark.parametrize("count", [5, pytest.param(15, marks=pytest.mark.slow)])
-def test_truncated_student_t_error_is_within_its_bound(law, side, count):
-    assert_contained(law, side * arguments(law, count, seed=11, sizes=(1e-3, 20.0)))
 
 
 @QUICK
@@ -245,61 +212,57 @@ def test_normal_has_its_closed_form(variance, real, imaginary):
     assert true_errors(law, z, values)[0] - radius <= bounds[0] <= 4 * EPSILON * abs(z[0]) ** 2 * variance
 
 
+OPEN = StudentT(degrees_of_freedom=3, location=0.0, scale=1.0)
+
+
 @pytest.mark.parametrize(
-    "law", [InverseGamma(shape=3.0, scale=1.0), Lognormal(log_mean=0.0, log_variance=1.0)]
+    ("law", "z", "words"),
+    [
+        *((gamma(3.0), z, "does not exist for Re z <= 0") for z in (0.0, 1j, -0.1 + 1j)),
+        (lognormal(0.0, 1.0), -0.1 + 1j, "does not exist for Re z <= 0"),
+        (OPEN, 1.0, "condition on it instead"),
+    ],
+    ids=str,
 )
-@pytest.mark.parametrize("z", [0.0, 1j, -0.1 + 1j])
-def test_heavy_right_tails_are_refused_on_the_wrong_side(law, z):
-    with pytest.raises(InvalidInputError, match=r"does not exist for Re z <= 0"):
+def test_transforms_that_do_not_exist_are_refused(law, z, words):
+    with pytest.raises(InvalidInputError, match=words):
         centred_log_transform(law, np.array([1.0, z]))
-
-
-def test_an_untruncated_student_t_is_refused():
-    law = StudentT(degrees_of_freedom=3, location=0.0, scale=1.0)
-    assert not transformable(Term(-1.0, law))
+    assert transformable(Term(-1.0, law)) == (law is not OPEN)
     assert transformable(Term(-1.0, STUDENTS[0]))
-    with pytest.raises(InvalidInputError, match="condition on it instead"):
-        centred_log_transform(law, np.array([1.0]))
 
 
 @pytest.mark.parametrize(
     "law",
-    [*(InverseGamma(shape=shape, scale=1.0) for shape in SHAPES)]
-    + [Lognormal(log_mean=0.0, log_variance=sigma**2) for sigma in (0.1, 1.0, 2.0)]
-    + [Normal(mean=1.0, variance=2.0)],
+    [
+        *map(gamma, (1.05, 5.0, 35.0, 1000.0)),
+        *(lognormal(0.0, s) for s in (0.1, 2.0)),
+        Normal(mean=1, variance=2),
+    ],
+    ids=str,
 )
-@pytest.mark.parametrize("abscissa", [0.05, 1.0, 8.0])
-def test_the_laws_said_to_decay_have_a_log_log_concave_modulus(law, abscissa):
+def test_the_laws_said_to_decay_have_a_log_log_concave_modulus(law):
     assert law.decays
-    steps = np.linspace(math.log(0.01), math.log(200.0), 160)
-    z = abscissa / spread(law) * (1 + 1j * np.exp(steps))
-    values, bounds = centred_log_transform(law, z)
-    bend = np.diff(values.real, 2)
-    assert np.all(bend <= 4 * np.maximum(np.maximum(bounds[:-2], bounds[1:-1]), bounds[2:]))
-    assert values.real[-1] < values.real[0]
-
-
-def test_values_keep_the_shape_of_the_argument():
-    z = (np.arange(1, 13) + 1j).reshape(3, 4)
-    for law in (InverseGamma(shape=3.0, scale=1.0), InverseGamma(shape=50.0, scale=1.0), *STUDENTS[:1]):
+    steps = np.linspace(math.log(0.01), math.log(200.0), 120)
+    for abscissa in (0.05, 1.0, 8.0):
+        z = abscissa / spread(law) * (1 + 1j * np.exp(steps))
         values, bounds = centred_log_transform(law, z)
-        assert values.shape == bounds.shape == z.shape
-        flat, _ = centred_log_transform(law, z.ravel())
-        assert np.all(np.abs(values.ravel() - flat) <= bounds.ravel())
+        bend = np.diff(values.real, 2)
+        assert np.all(bend <= 4 * np.maximum(np.maximum(bounds[:-2], bounds[1:-1]), bounds[2:]))
+        assert values.real[-1] < values.real[0]
 
 
-@pytest.mark.parametrize("law", [InverseGamma(mean=1, variance=0.5), Lognormal(mean=1, variance=0.5)])
-def test_what_is_remembered_is_not_what_was_handed_out(law):
+@pytest.mark.parametrize("law", [gamma(3.0), gamma(50.0), lognormal(0.0, 0.6), STUDENTS[0]], ids=str)
+def test_answers_keep_the_shape_and_what_is_remembered_is_not_what_was_handed_out(law):
     """An answer that its reader changes leaves the next one alone; so many arguments are computed afresh."""
-    points = 0.1 + 1j * np.linspace(0.3, 0.31, 2000)
+    points = (1 + 1j * np.linspace(0.3, 0.31, 2000)) / spread(law)
     first, error = centred_log_transform(law, points[:20])
     kept = first.copy(), error.copy()
     first[:], error[:] = 0, 0
-    again = centred_log_transform(law, points[:20])
-    assert np.array_equal(again, kept)
-    many, doubt = centred_log_transform(law, points)
-    assert (np.abs(many[:20] - again[0]) <= doubt[:20] + again[1]).all()
-    assert centred_log_transform(law, points[:20].reshape(4, 5))[0].shape == (4, 5)
+    again, doubt = centred_log_transform(law, points[:20].reshape(4, 5))
+    assert again.shape == doubt.shape == (4, 5)
+    assert np.all(np.abs(again.ravel() - kept[0]) <= doubt.ravel())
+    many, doubts = centred_log_transform(law, points)
+    assert np.all(np.abs(many[:20] - kept[0]) <= doubts[:20] + kept[1])
 
 
 @pytest.mark.parametrize("share", [1e-3, 0.03, 0.3])
