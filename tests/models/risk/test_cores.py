@@ -1,5 +1,6 @@
-"""Untruncated and widely truncated Student-t switches, against integrals that share nothing with them."""
+"""Student-t switches and their cores, against integrals that share nothing with them."""
 
+import itertools
 import math
 from fractions import Fraction
 from types import SimpleNamespace
@@ -13,10 +14,10 @@ from depl.models.problem.epochs import FinalLoss, Term
 from depl.models.problem.laws import Empirical, InverseGamma, Lognormal, Normal, StudentT
 from depl.models.risk import contour, cores, finite_sums, transforms
 from depl.models.risk.certify import certified_quantile, certified_violation
-from depl.models.risk.cores import _Kind, _Split, beyond, cored_violation
+from depl.models.risk.cores import _Kind, _Split, beyond, core_term, cored_violation
 from depl.models.risk.grid import grid_violation
 from depl.models.risk.sampling import sample_final_loss
-from depl.models.risk.verdicts import LossClasses, PreparedVerdicts, Verdict, certified_verdict
+from depl.models.risk.verdicts import Kept, LossClasses, PreparedVerdicts, Verdict, certified_verdict, outside
 
 BELL = Term(-1.0, Normal(mean=1.0, variance=0.2))
 EXTREME = [Fraction(1, 10**12), Fraction(1, 10**13), Fraction(1, 10**14)]
@@ -24,6 +25,9 @@ EXTREME = [Fraction(1, 10**12), Fraction(1, 10**13), Fraction(1, 10**14)]
 
 def jump(freedom: float, scale: float = 0.3) -> Term:
     return Term(1.0, StudentT(degrees_of_freedom=freedom, location=0.0, scale=scale))
+
+
+# --- verdicts -------------------------------------------------------------------------------------------
 
 
 def violation(constant: float, bells: int, switch: Term) -> float:
@@ -66,44 +70,40 @@ def test_the_integral_of_this_file_agrees_with_multiple_precision(freedom):
     assert violation(constant, 3, jump(freedom)) == pytest.approx(truth, rel=1e-11)
 
 
-@pytest.mark.parametrize("budget", EXTREME)
-@pytest.mark.parametrize("freedom", [20.0, 50.0])
-def test_no_evaluator_accepts_what_is_a_little_over_an_extreme_budget(budget, freedom):
-    """By 0.14 to 0.5 %, which is less than what lies beyond a core and less than rounding in 1 - omega."""
-    switch, constants, rng = jump(freedom), [], np.random.default_rng(3)
-    for _ in range(3):
-        constants.append(constant_of(float(budget) * (1 + rng.uniform(1e-4, 1e-2)), 3, switch))
-    losses = [FinalLoss(constant, ((BELL, 3), (switch, 1))) for constant in constants]
-    batch = PreparedVerdicts(0.0, budget).many(LossClasses.of(losses * 2))
-    assert Verdict.MET not in batch
-    prepared = PreparedVerdicts(0.0, budget)
-    assert all(prepared.verdict(loss) is not Verdict.MET for loss in losses)
-
-
 @pytest.mark.parametrize(
-    "shares", [(0.95, 1.05), pytest.param((0.5, 0.95, 1.05, 2.0), marks=pytest.mark.slow)]
+    ("budget", "switch", "shares"),
+    [
+        (Fraction(1, 10**12), jump(20.0), (0.95, 1.0014, 1.05)),
+        (Fraction(1, 10**13), jump(12.0), (0.95, 1.003, 1.05)),
+        (Fraction(1, 10**14), jump(50.0), (0.95, 1.0001, 1.005, 1.05)),
+        (Fraction(1, 50), jump(1.5, 0.05), (0.9995, 1.0004)),
+        *(
+            pytest.param(b, jump(f), (0.5, 0.95, 1.05, 2.0), marks=pytest.mark.slow)
+            for b in EXTREME
+            for f in (12.0, 50.0)
+        ),
+    ],
 )
-@pytest.mark.parametrize("budget", EXTREME)
-def test_batch_prepared_and_single_verdicts_never_contradict_each_other_or_the_integral(budget, shares):
-    rng, probability = np.random.default_rng(8), float(budget)
-    losses, truths = [], []
-    for freedom in (12.0, 50.0):
-        switch = jump(freedom)
-        for share in shares:
-            bells = int(rng.integers(1, 9))
-            losses.append(
-                FinalLoss(constant_of(probability * share, bells, switch), ((BELL, bells), (switch, 1)))
-            )
-            truths.append(Verdict.MET if share < 1 else Verdict.VIOLATED)
+def test_batch_prepared_and_single_verdicts_never_contradict_each_other_or_the_integral(
+    budget, switch, shares
+):
+    """Nearer to an extreme budget than what lies beyond a core and than rounding in 1 - omega, too.
+
+    Of 1 / 50 the core alone keeps the budget, or breaks it, by less than what is beyond the core.
+    """
+    losses = [
+        FinalLoss(constant_of(float(budget) * share, 3, switch), ((BELL, 3), (switch, 1))) for share in shares
+    ]
     prepared = PreparedVerdicts(0.0, budget)
-    decided = 0
-    for loss, truth, batch in zip(
-        losses, truths, PreparedVerdicts(0.0, budget).many(LossClasses.of(losses)), strict=True
-    ):
+    batches = PreparedVerdicts(0.0, budget).many(LossClasses.of(losses * 2))
+    for share, loss, batch in zip(shares, losses, batches, strict=False):
+        truth = Verdict.MET if share < 1 else Verdict.VIOLATED
         found = {Verdict(batch), prepared.verdict(loss), certified_verdict(loss, 0.0, budget)}
         assert found <= {truth, Verdict.UNDECIDED}
-        decided += truth in found
-    assert decided == len(losses)
+        assert truth in found or budget in EXTREME and abs(share - 1) < 0.04
+
+
+# --- effort -----------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -144,9 +144,7 @@ def cut_violation(constant: float, bells: int, law: StudentT) -> float:
     return float(density @ reached / density.sum())
 
 
-@pytest.mark.parametrize(
-    "reach", [10.0, 1e8, *(pytest.param(r, marks=pytest.mark.slow) for r in (100.0, 1e3, 1e4))]
-)
+@pytest.mark.parametrize("reach", [10.0, 1e8, pytest.param(1e3, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("freedom", [0.4, 2.0])
 def test_a_switch_cut_far_out_is_certified_at_the_cost_of_one_cut_near(reach, freedom, work):
     law = StudentT(degrees_of_freedom=freedom, location=0.05, scale=0.1, lower=-reach, upper=reach)
@@ -163,7 +161,7 @@ def test_a_switch_cut_far_out_is_certified_at_the_cost_of_one_cut_near(reach, fr
     assert work["all"] <= AFFORDABLE
 
 
-@pytest.mark.parametrize("variance", [1e-12, 1e-9, 1e-6])
+@pytest.mark.parametrize("variance", [1e-12, 1e-6])
 def test_a_lognormal_of_hardly_any_spread_is_not_summed_over_a_million_points(variance, work):
     loss = FinalLoss(8.0, ((Term(-1.0, Lognormal(mean=1.0, variance=variance)), 8),))
     quantile = certified_quantile(loss, Fraction(1, 1000))
@@ -247,7 +245,7 @@ def drawn_loss(seed: int) -> tuple[FinalLoss, float]:
 
 @pytest.mark.parametrize(
     "seed",
-    [*range(5), 59, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(5, 120) if seed != 59)],
+    [*range(4), 59, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(4, 59))],
 )
 def test_any_valid_law_has_an_affordable_certificate_that_agrees_with_the_grid(seed, work):
     loss, value = drawn_loss(seed)
@@ -257,6 +255,9 @@ def test_any_valid_law_has_an_affordable_certificate_that_agrees_with_the_grid(s
     assert grid.lower <= found.upper
     assert found.width <= max(2 * grid.width, 1e-3)
     assert work["all"] <= AFFORDABLE
+
+
+# --- brackets ---------------------------------------------------------------------------------------------
 
 
 def test_the_bracket_of_many_switches_holds_the_sum_of_whole_fractions():
@@ -305,9 +306,8 @@ def rest(values):
     return stats.t.sf(values, 1.2, 1.0)
 
 
-@pytest.mark.parametrize("doubt", [0.0, 0.04])
 @pytest.mark.parametrize("value", [-4.0, 1.0, 9.0, 300.0])
-@pytest.mark.parametrize("tails", [0.5, 0.02])
+@pytest.mark.parametrize(("tails", "doubt"), [(0.5, 0.0), (0.02, 0.04)])
 def test_both_tails_are_enclosed_and_closely_where_the_rest_is_known(value, tails, doubt):
     core = SWITCH.core(tails)
     truth = expectation(SWITCH, core, lambda s: rest(value - s))
@@ -334,7 +334,7 @@ def test_what_lies_beyond_the_last_point_counts_in_full(sign):
     assert high >= truth + 0.01 * abs(truth)
 
 
-@pytest.mark.parametrize("value", [-4.0, 9.0, 300.0])
+@pytest.mark.parametrize("value", [-4.0, 300.0])
 def test_two_tails_at_once_are_bounded_from_above(value):
     core = SWITCH.core(0.02)
     truth = expectation(SWITCH, core, lambda s: np.minimum(2 * rest(value - 2 * s), 1.0))
@@ -357,7 +357,7 @@ class Doubtful:
         return 0.97 * low, 1.03 * high
 
 
-@pytest.mark.parametrize("value", [-4.0, 1.0, 9.0])
+@pytest.mark.parametrize("value", [-4.0, 9.0])
 def test_with_a_few_points_the_bounds_are_the_sums_of_the_page_cell_by_cell(value):
     """Two points beyond the core on either side, and three within it, of which the outer ones matter."""
     core = SWITCH.core(0.05)
@@ -386,3 +386,101 @@ def test_quantiles_on_both_sides_of_the_mean_are_those_of_the_integral(budget):
     assert found.how == "contour with cores"
     assert violation(-found.upper, 30, switch) <= float(budget) <= violation(-found.lower, 30, switch)
     assert found.width < 1e-2
+
+
+# --- tails and cores of Student-t laws, against multiple precision --------------------------------------------
+
+
+def tail(law: StudentT, value: float) -> mpmath.mpf:
+    """P(T > value) of the law without truncation, by the incomplete beta function."""
+    nu, x = mpmath.mpf(law.degrees_of_freedom), (mpmath.mpf(value) - law.location) / law.scale
+    half = mpmath.betainc(nu / 2, 0.5, 0, nu / (nu + x * x), regularized=True) / 2
+    return half if x >= 0 else 1 - half
+
+
+def exact(law: StudentT, value: float) -> mpmath.mpf:
+    """P(S > value) of the truncated law."""
+    if law.lower is None:
+        return tail(law, value)
+    value = min(max(value, law.lower), law.upper)
+    return (tail(law, value) - tail(law, law.upper)) / (tail(law, law.lower) - tail(law, law.upper))
+
+
+HEAVY = [
+    StudentT(degrees_of_freedom=1.3, location=0.2, scale=0.01),
+    StudentT(degrees_of_freedom=60.0, location=-3.0, scale=2.0),
+    StudentT(degrees_of_freedom=0.3, location=1.0, scale=0.1, lower=-1e6, upper=1e4),
+    StudentT(degrees_of_freedom=2.5, location=0.0, scale=1.0, lower=5.0, upper=2e3),
+    StudentT(degrees_of_freedom=2.5, location=0.0, scale=1.0, lower=-2e3, upper=-5.0),
+    StudentT(degrees_of_freedom=0.5, location=0.0, scale=1.0, lower=-2e3, upper=0.0),
+    StudentT(degrees_of_freedom=7.0, location=0.0, scale=1.0, lower=-0.5, upper=50.0),
+]
+
+
+@pytest.mark.parametrize("law", HEAVY)
+def test_tails_contain_the_probability_in_fifty_digits(law):
+    rng = np.random.default_rng(0)
+    reach = law.scale * 10 ** rng.uniform(-2, 6, 12)
+    points = law.location + np.concatenate([reach, -reach])
+    low, high = law.exceedance(points)
+    below, above = law.shortfall(points)
+    with mpmath.workdps(50):
+        for index, point in enumerate(points.tolist()):
+            known = exact(law, point)
+            assert low[index] <= known <= high[index]
+            known = exact(law.scaled(-1.0), -point)
+            assert below[index] <= known <= above[index]
+    assert np.all(high - low <= 1e-9 * high + 1e-10)
+
+
+def test_a_multiple_of_a_switch_has_the_law_of_the_multiple():
+    for law, weight in itertools.product(HEAVY, (-2.0, 0.5)):
+        points = law.location + law.scale * np.array([-3.0, -0.2, 0.1, 6.0, 40.0])
+        same = law.exceedance(points) if weight > 0 else law.shortfall(points)
+        found = law.scaled(weight).exceedance(weight * points)
+        assert found[0] == pytest.approx(same[0], rel=1e-9, abs=1e-14)
+
+
+def test_a_core_leaves_out_about_the_probability_asked_for():
+    for law, tails in itertools.product(HEAVY, (0.05, 1e-6)):
+        core, ends = law.core(tails), law.support()
+        low, high = beyond(law, core)
+        assert ends[0] <= core.lower < core.upper <= ends[1]
+        assert low <= high <= tails * (1 + 1e-6)
+        narrow = law.core(tails, widest=0.1 * law.scale)
+        assert narrow.upper - narrow.lower <= 0.2 * law.scale * (1 + 1e-9)
+
+
+def test_the_tails_beyond_a_core_are_not_the_rounding_of_one_minus_the_core():
+    """1 - (1 - 1e-17) is 0 in double precision; the survival function knows better."""
+    switch = Term(1.0, StudentT(degrees_of_freedom=5.0, location=0.0, scale=0.3))
+    low, high = outside(switch, core_term(switch, 1e-17))
+    assert low <= 1e-17 * (1 + 1e-9)
+    assert high >= 1e-17 * (1 - 1e-9)
+    assert high == pytest.approx(low, rel=1e-9, abs=0)
+    kept = Kept.of([(0.0, 0.0), (low, high)], np.array([[3.0, 4.0], [2.0, 0.0]]))
+    assert kept.lost[0] == pytest.approx(4e-17, rel=1e-9, abs=0)
+    assert kept.lost[0] >= 4 * low
+    lower, upper = kept.whole(np.array([0.0, 0.5]), np.array([0.0, 0.5]))
+    assert (lower[0], upper[0]) == (0.0, pytest.approx(4e-17, rel=1e-9, abs=0))
+    assert (lower[1], upper[1]) == (0.5, 0.5)
+
+
+def test_other_terms_have_no_core():
+    assert core_term(BELL, 1e-3) is BELL
+    assert outside(BELL, BELL) == (0.0, 0.0)
+
+
+def test_bounds_of_no_tail_at_all_contain_the_power_of_whole_fractions():
+    rng = np.random.default_rng(5)
+    outsides = [tuple(sorted(10 ** rng.uniform(-12, -2, 2))) for _ in range(3)]
+    for row in (*rng.integers(0, 60, (20, 3)), np.zeros(3, dtype=int), np.array([100, 0, 0])):
+        kept = Kept.of(outsides, row[None, :].astype(float))
+        low, high = (
+            math.prod((1 - Fraction(pair[side])) ** int(n) for pair, n in zip(outsides, row, strict=True))
+            for side in (1, 0)
+        )
+        least, most, lost = (Fraction(float(part[0])) for part in (kept.least, kept.most, kept.lost))
+        assert least <= low <= high <= most <= 1
+        assert 1 - low <= lost
+        assert most - least <= high - low + Fraction(1, 10**10)
