@@ -7,8 +7,9 @@ from flint import acb, arb, ctx
 
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.epochs import Term
-from depl.models.problem.laws import Empirical, InverseGamma, Lognormal, Normal, StudentT
+from depl.models.problem.laws import Empirical, InverseGamma, Lognormal, Normal
 from tests.oracles.ball_arithmetic import BallSum, convolved, distribution_function, mean, transform
+from tests.problems import student
 
 
 @pytest.fixture(autouse=True)
@@ -29,10 +30,10 @@ def quantile(law, level):
 
 @pytest.mark.parametrize(
     "law",
-    [InverseGamma(shape=a, scale=a - 1) for a in (1.5, 2.1, 5.0, 102.0)]
+    [InverseGamma(shape=a, scale=a - 1) for a in (1.5, 102.0)]
     + [pytest.param(Lognormal(log_mean=-0.1, log_variance=0.04), marks=pytest.mark.slow)],
 )
-@pytest.mark.parametrize("level", [0.5, 0.01, 1e-8])
+@pytest.mark.parametrize("level", [0.5, 1e-8])
 def test_one_increment_has_its_distribution_function(law, level):
     y = quantile(law, level)
     found = BallSum([(Term(-1.0, law), 1)], level, y, digits=18).probability(y)
@@ -40,23 +41,17 @@ def test_one_increment_has_its_distribution_function(law, level):
     assert found.rad() < 1e-18 * level
 
 
-@pytest.mark.parametrize("second", [InverseGamma(shape=7.0, scale=3.0), Normal(mean=0.2, variance=0.01)])
-@pytest.mark.parametrize("deviation", [-0.1, -0.45])
+@pytest.mark.parametrize(
+    ("second", "deviation"),
+    [(InverseGamma(shape=7.0, scale=3.0), -0.45), (Normal(mean=0.2, variance=0.01), -0.1)],
+    ids=str,
+)
 def test_two_increments_agree_with_quadrature_of_the_convolution(second, deviation):
     terms = (Term(-1.0, InverseGamma(shape=5.0, scale=4.0)), Term(-0.7, second))
     found = BallSum([(term, 1) for term in terms], 1e-3, deviation).probability(deviation)
     expected = convolved(*terms, deviation)
     assert found.overlaps(expected)
     assert max(found.rad(), expected.rad()) < 1e-20
-
-
-def test_equal_increments_may_be_counted_or_listed():
-    law = InverseGamma(shape=20.0, scale=19.0)
-    terms = (Term(-1.0, law), Term(-0.5, law))
-    together = BallSum([(terms[0], 2), (terms[1], 1)], 1e-3, -0.8).probability(-0.8)
-    listed = BallSum([(terms[0], 1), (terms[1], 1), (terms[0], 1)], 1e-3, -0.8).probability(-0.8)
-    assert together.overlaps(listed)
-    assert together.rad() < 1e-20
 
 
 def test_a_switch_by_a_point_mass_only_shifts_the_gain():
@@ -75,6 +70,6 @@ def test_the_density_is_the_slope_of_the_distribution():
 
 def test_what_has_no_transform_is_refused():
     with pytest.raises(NotCoveredError, match="no transform"):
-        transform(StudentT(degrees_of_freedom=3.0, location=0.0, scale=1.0), acb(1))
+        transform(student(3.0, 0.0, 1.0), acb(1))
     with pytest.raises(NotCoveredError, match="does not converge"):
         transform(InverseGamma(shape=3.0, scale=1.0), acb(arb(1, 1e-3)))

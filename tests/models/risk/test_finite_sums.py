@@ -12,8 +12,8 @@ from depl.models.problem.laws import Empirical, StudentT
 from depl.models.risk import finite_sums
 from depl.models.risk.finite_sums import finite_sum
 from tests.oracles import ball_arithmetic
+from tests.problems import student
 
-CASES = 20
 DIGITS = 60
 MISSED = 1e-3
 """An error bound is of use up to here: a violation probability is decided to some digits."""
@@ -50,13 +50,9 @@ def centred(points: np.ndarray, masses: np.ndarray) -> np.ndarray:
 
 def far(rng: np.random.Generator) -> StudentT:
     """A Student-t of heavy tails, cut at ten to a thousand scales."""
-    return StudentT(
-        degrees_of_freedom=float(rng.uniform(0.3, 3)),
-        location=float(rng.normal()),
-        scale=float(np.exp(rng.normal())),
-        lower=-float(10 ** rng.uniform(1, 3)),
-        upper=float(10 ** rng.uniform(1, 3)),
-    )
+    ends = 10 ** rng.uniform(1, 3, 2)
+    freedom, location, scale = rng.uniform(0.3, 3), rng.normal(), np.exp(rng.normal())
+    return student(float(freedom), float(location), float(scale), -float(ends[0]), float(ends[1]))
 
 
 def line(rng: np.random.Generator, spread: float) -> tuple[np.ndarray, float]:
@@ -77,15 +73,13 @@ def exact(z: complex, offsets: np.ndarray, masses: np.ndarray) -> acb:
     return (total / whole).log() - argument * mean / whole
 
 
-@pytest.mark.parametrize(
-    "case", [*range(8), *(pytest.param(case, marks=pytest.mark.slow) for case in range(8, CASES))]
-)
+@pytest.mark.parametrize("case", range(8))
 def test_sums_on_a_line_are_off_by_no_more_than_their_bound(case: int) -> None:
     rng = np.random.default_rng([case, 1])
     offsets, masses = atoms(rng, case)
     z, step = line(rng, float(np.abs(offsets).max()))
     values, errors = finite_sums._sums_on_a_line(z, step, offsets, masses)
-    for j in {0, 1, len(z) // 3, len(z) - 2, len(z) - 1}:
+    for j in {0, len(z) // 3, len(z) - 1}:
         truth = exact(complex(z[j]), offsets, masses)
         difference = acb(values[j].real, values[j].imag) - truth
         turns = round(float(difference.imag.mid()) / (2 * math.pi))
@@ -94,8 +88,7 @@ def test_sums_on_a_line_are_off_by_no_more_than_their_bound(case: int) -> None:
     assert np.median(errors) <= MISSED
 
 
-@pytest.mark.parametrize("case", range(4))
-@pytest.mark.parametrize("heavy", [False, True])
+@pytest.mark.parametrize(("case", "heavy"), [(0, False), (1, False), (2, True), (3, True)])
 def test_the_transform_of_a_law_on_a_line_contains_the_true_one(
     case: int, heavy: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:

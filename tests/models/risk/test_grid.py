@@ -1,6 +1,5 @@
 """The directed grid contains the truth: closed forms, quadrature, exact sums, and its own arithmetic."""
 
-import functools
 import itertools
 import math
 from fractions import Fraction
@@ -9,14 +8,16 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from scipy import integrate, stats
+from scipy import stats
 
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.epochs import FinalLoss, Term
-from depl.models.problem.laws import Empirical, InverseGamma, Lognormal, Normal, StudentT
+from depl.models.problem.laws import InverseGamma, Lognormal, Normal, StudentT
 from depl.models.risk import grid
-from depl.models.risk.discrete import exact_quantile, exact_violation
+from depl.models.risk.discrete import exact_quantile
 from depl.models.risk.grid import grid_quantile, grid_violation, rounded, short_step
+from tests.oracles.atoms import above, written
+from tests.problems import atoms, student
 
 POINTS = 2**10
 LAWS = {
@@ -24,13 +25,11 @@ LAWS = {
     "inverse gamma of infinite variance": InverseGamma(shape=1.3, scale=0.5),
     "lognormal": Lognormal(mean=1.0, variance=0.5),
     "normal": Normal(mean=1.0, variance=0.04),
-    "student t": StudentT(degrees_of_freedom=1.5, location=0.3, scale=0.1),
-    "truncated student t": StudentT(degrees_of_freedom=3, location=0.3, scale=0.1, lower=0.0, upper=0.5),
-    "student t truncated to its tail": StudentT(
-        degrees_of_freedom=4, location=0, scale=1, lower=3.0, upper=5.0
-    ),
+    "student t": student(1.5, 0.3, 0.1),
+    "truncated student t": student(3, 0.3, 0.1, 0.0, 0.5),
+    "student t truncated to its tail": student(4, 0, 1, 3.0, 5.0),
 }
-DICE = Empirical(values=(0.0, 1.0, 3.0), weights=(0.5, 0.25, 0.25))
+DICE = atoms(0.0, 1.0, 3.0, weights=(0.5, 0.25, 0.25))
 
 
 def single(law, coefficient=-1.0, count=1, constant=20.0):
@@ -42,103 +41,61 @@ def contains(interval, value, slack=0.0):
 
 
 @pytest.mark.parametrize("name", LAWS)
-@pytest.mark.parametrize("level", [1e-8, 1e-3, 0.05, 0.5, 0.97])
-def test_one_epoch_and_one_switch_match_their_distribution_functions(name, level):
+def test_one_epoch_and_one_switch_match_their_distribution_functions(name):
     law = LAWS[name]
-    x = float(law.quantile(level))
-    found = grid_violation(single(law), 20.0 - x, POINTS)
-    # L > 20 - x means X < x; what the float 20 - x rounds to is worth a few units in the last place.
-    assert contains(found, float(law.cdf(20.0 - (20.0 - x))))
-    assert found.width < 1e-4 * level + 1e-9
-    x = float(law.quantile(level, upper=True))
-    found = grid_violation(single(law, coefficient=1.0, constant=0.0), x, POINTS)
-    assert contains(found, float(law.survival(x)))
-    assert found.width < 1e-4 * level + 1e-9
+    for level in (1e-8, 1e-3, 0.5, 0.97):
+        x = float(law.quantile(level))
+        found = grid_violation(single(law), 20.0 - x, POINTS)
+        # L > 20 - x means X < x; what the float 20 - x rounds to is worth a few units in the last place.
+        assert contains(found, float(law.cdf(20.0 - (20.0 - x))))
+        assert found.width < 1e-4 * level + 1e-9
+        x = float(law.quantile(level, upper=True))
+        found = grid_violation(single(law, coefficient=1.0, constant=0.0), x, POINTS)
+        assert contains(found, float(law.survival(x)))
+        assert found.width < 1e-4 * level + 1e-9
 
 
-@pytest.mark.parametrize(("count", "width"), [(2, 1e-4), (30, 4e-3), (1000, 0.2)])
-def test_sums_of_normals_are_contained_and_tight(count, width):
+@pytest.mark.parametrize(
+    ("count", "points", "width"), [(2, 2**18, 1e-4), (30, 2**15, 4e-3), (1000, 2**18, 0.2)]
+)
+def test_sums_of_normals_are_contained_and_tight(count, points, width):
     loss, deviation = single(LAWS["normal"], count=count), 0.2 * math.sqrt(count)
-    for z in (-2.0, 0.0, 1.6449, 3.0, 6.0):
+    for z in (-2.0, 1.6449, 6.0):
         found = grid_violation(loss, 20 - count + z * deviation)
         assert contains(found, float(stats.norm.sf(z)))
         assert found.width < width
-    for level in (0.5, 0.95, 1 - 1e-7):
+    for level in (0.5, 1 - 1e-7):
         found = grid_quantile(loss, level)
         assert contains(found, 20 - count + deviation * float(stats.norm.ppf(level)))
         assert found.width < 30 * width * deviation
 
 
-def quadrature_violation(constant, smooth, law, maximum_loss):
-    """P(constant - N - S > maximum_loss) for N normal and S of any continuous law: one integral."""
-    mean, deviation = smooth.mean, math.sqrt(smooth.variance)
-
-    def integrand(level):
-        return stats.norm.cdf((constant - maximum_loss - float(law.quantile(level)) - mean) / deviation)
-
-    return integrate.quad(integrand, 0, 1, limit=400, epsabs=1e-11)[0]
-
-
-@pytest.mark.parametrize("name", LAWS)
-@pytest.mark.parametrize("maxima", [(1.2, 2.3), pytest.param((1.9,), marks=pytest.mark.slow)])
-def test_a_normal_epoch_and_one_of_another_law_match_a_single_integral(name, maxima):
-    smooth, law = Normal(mean=1.0, variance=0.04), LAWS[name]
-    loss = FinalLoss(3.0, ((Term(-1.0, smooth), 1), (Term(-1.0, law), 1)))
-    for maximum in maxima:
-        found = grid_violation(loss, maximum, 2**13)
-        assert contains(found, quadrature_violation(3.0, smooth, law, maximum), 1e-10)
-        assert found.width < 3e-3
-
-
-def test_heavy_bad_tails_keep_their_probability():
-    # P(S > t) of two untruncated t with 2 degrees of freedom, by one integral over the closed-form cdf.
-    law = StudentT(degrees_of_freedom=2, location=0.0, scale=1.0)
-    loss = FinalLoss(0.0, ((Term(1.0, law), 2),))
-
-    def beyond(u, t):
-        return float(law.survival(t - float(law.quantile(u))))
-
-    for maximum in (0.0, 3.0, 30.0, 1e4):
-        ask = functools.partial(beyond, t=maximum)
-        true = integrate.quad(ask, 0, 1, limit=800, epsabs=1e-14, points=[1e-6, 1 - 1e-6])[0]
-        found = grid_violation(loss, maximum, 2**15)
-        assert contains(found, true, 1e-9)
-        assert found.width < 0.05 * true
-        assert contains(grid_quantile(loss, 1 - true, 2**15), maximum, 1e-9)
-
-
-@pytest.mark.parametrize("threshold", [-3.0, -1.0, 0.0, 1.0, 2.0])
-def test_integer_atoms_fall_on_the_grid_and_leave_hardly_any_width(threshold):
-    loss = single(DICE, count=6, constant=5.0)
-    found = grid_violation(loss, threshold, POINTS)
-    assert contains(found, float(exact_violation(loss, threshold).exact))
-    assert found.width < 1e-10
-
-
-def test_an_atom_within_a_billionth_of_the_maximum_counts_as_met_but_not_beside_a_continuous_epoch():
-    loss = single(Empirical(values=(1.0, 2.0)), constant=3.0)
+def test_atoms_fall_on_the_grid_and_are_met_within_a_billionth_but_not_beside_a_continuous_epoch():
+    dice = single(DICE, count=6, constant=5.0)
+    for threshold in (-3.0, 0.0, 2.0):
+        found = grid_violation(dice, threshold, POINTS)
+        assert contains(found, float(above(dice, threshold)))
+        assert found.width < 1e-10
+    loss = single(atoms(1.0, 2.0), constant=3.0)
     assert grid_violation(loss, 2.0 - 0.9e-9).upper < 1e-12
     assert grid_violation(loss, 2.0 - 1.1e-9).lower > 0.5 - 1e-12
     # A normal of standard deviation 1e-10 around the atom: half of it lies above, and is not "met".
     near = Term(1.0, Normal(mean=0, variance=1e-20))
-    found = grid_violation(FinalLoss(0.0, ((Term(1.0, Empirical(values=(1.0,))), 1), (near, 1))), 1.0)
+    found = grid_violation(FinalLoss(0.0, ((Term(1.0, atoms(1.0)), 1), (near, 1))), 1.0)
     assert contains(found, 0.5)
-
-
-def test_without_randomness_the_answer_is_certain():
-    assert grid_violation(FinalLoss(3.0, ()), 3.0).exact == 0
-    assert grid_violation(FinalLoss(3.0, ()), 2.0).exact == 1
-    assert grid_quantile(FinalLoss(3.0, ()), 0.9).exact == 3
+    certain = FinalLoss(3.0, ())
+    assert [grid_violation(certain, value).exact for value in (3.0, 2.0)] == [0, 1]
+    assert grid_quantile(certain, 0.9).exact == 3
 
 
 def test_more_points_give_a_narrower_interval_that_meets_the_others():
     terms = tuple((Term(-1 / math.sqrt(k + 5), LAWS["inverse gamma"]), 1) for k in range(1, 11))
     loss = FinalLoss(20.0, terms)
     maximum = loss.mean() + 2 * math.sqrt(loss.variance())
-    found = [grid_violation(loss, maximum, 2**n) for n in (6, 9, 12, 15)]
+    found = [grid_violation(loss, maximum, 2**n) for n in (6, 9, 12)]
     assert all(late.width < early.width / 6 for early, late in itertools.pairwise(found))
     assert max(item.lower for item in found) <= min(item.upper for item in found)
-    widths = [grid_quantile(loss, 0.99, 2**n).width for n in (6, 9, 12, 15)]
+    widths = [grid_quantile(loss, 0.99, 2**n).width for n in (6, 9, 12)]
     assert all(late < early / 3 for early, late in itertools.pairwise(widths))
 
 
@@ -159,7 +116,7 @@ def test_plans_far_from_the_target_get_certain_answers_and_never_leave_zero_to_o
         assert 0 <= found.lower <= found.upper <= 1
 
 
-@pytest.mark.parametrize("keep", [0.9, 0.5, 0.2])
+@pytest.mark.parametrize("keep", [0.9, 0.2])
 def test_windows_that_are_too_small_make_intervals_wide_and_never_wrong(keep, monkeypatch):
     """Whatever the guide says: what leaves a window is moved, and what comes round its end is bounded."""
     whole = grid._Guide.reach
@@ -171,14 +128,14 @@ def test_windows_that_are_too_small_make_intervals_wide_and_never_wrong(keep, mo
 
     monkeypatch.setattr(grid._Guide, "reach", shortened)
     for loss, deviation in ((single(LAWS["normal"], count=9), 0.6), (single(LAWS["normal"]), 0.2)):
-        for z in (-3.0, -1.0, 0.0, 2.0, 4.0):
+        for z in (-3.0, 0.0, 4.0):
             found = grid_violation(loss, loss.mean() + z * deviation, POINTS)
             assert contains(found, float(stats.norm.sf(z)))
             level = float(stats.norm.cdf(z))
             assert contains(grid_quantile(loss, level, POINTS), loss.mean() + z * deviation, 1e-9)
     dice = single(DICE, count=6, constant=5.0)
     for threshold in (-6.0, 0.0, 2.0):
-        assert contains(grid_violation(dice, threshold, 64), float(exact_violation(dice, threshold).exact))
+        assert contains(grid_violation(dice, threshold, 64), float(above(dice, threshold)))
 
 
 def test_unusable_arguments_are_refused():
@@ -199,12 +156,10 @@ continuous = st.one_of(
     st.builds(Normal, mean=between(-2, 2), variance=between(1e-4, 4)),
     st.builds(StudentT, degrees_of_freedom=between(1.1, 30), location=between(-1, 1), scale=between(0.01, 1)),
 )
-atoms = st.lists(between(-3, 3), min_size=1, max_size=4, unique=True).map(
-    lambda v: Empirical(values=tuple(v))
-)
+some_atoms = st.lists(between(-3, 3), min_size=1, max_size=4, unique=True).map(lambda v: atoms(*v))
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=25)
 @given(continuous, st.floats(-3, 3), st.floats(1e-6, 1 - 1e-6))
 def test_any_single_epoch_is_contained(law, coefficient, level):
     assume(abs(coefficient) > 1e-3)
@@ -216,19 +171,19 @@ def test_any_single_epoch_is_contained(law, coefficient, level):
     assert found.width < 0.03
 
 
+parts_of_atoms = st.lists(st.tuples(st.sampled_from([-1.0, -0.3, 0.7]), some_atoms), min_size=1, max_size=4)
+
+
 @settings(deadline=None, max_examples=20)
-@given(
-    st.lists(st.tuples(st.sampled_from([-1.0, -0.3, 0.7]), atoms), min_size=1, max_size=4), st.floats(-6, 6)
-)
+@given(parts_of_atoms, st.floats(-6, 6))
 def test_any_discrete_loss_is_contained(parts, threshold):
     loss = FinalLoss(0.25, tuple((Term(coefficient, law), 1) for coefficient, law in parts))
-    assert contains(
-        grid_violation(loss, threshold, 256), float(exact_violation(loss, threshold).exact), 1e-12
-    )
+    exact = above(loss, written(threshold) + Fraction(1, 10**9))
+    assert contains(grid_violation(loss, threshold, 256), float(exact), 1e-12)
     assert grid_quantile(loss, 0.7 - 1e-9, 256).lower <= float(exact_quantile(loss, 0.7).exact) + 1e-9
 
 
-@settings(deadline=None, max_examples=10)
+@settings(deadline=None, max_examples=8)
 @given(
     st.lists(st.tuples(st.sampled_from([-1.0, -0.4]), continuous), min_size=1, max_size=4),
     st.floats(0.05, 0.9),
@@ -247,20 +202,22 @@ def test_quantiles_increase_with_the_level_and_agree_with_violations(parts, leve
 # The arithmetic underneath.
 
 
-def above(law, index, upwards):
-    """P(law > grid point) as stored."""
-    return float(law.masses[max(index + 1 - law.first, 0) :].sum()) + (law.escaped if upwards else 0.0)
-
-
-@pytest.mark.parametrize("name", LAWS)
-@pytest.mark.parametrize("coefficient", [-0.7, 1.3])
+@pytest.mark.parametrize(
+    ("name", "coefficient"), [("normal", -0.7), *zip(LAWS, itertools.cycle([-0.7, 1.3]), strict=False)]
+)
 def test_rounded_laws_lie_on_their_sides_of_the_law(name, coefficient):
     law, step, first, last = LAWS[name], 2.0**-6, -150, 150
+
+    def stored(rounded_law, upwards):
+        """P(law > grid point) at all of them."""
+        starts = np.maximum(np.arange(first, last + 1) + 1 - rounded_law.first, 0)
+        sums = [float(rounded_law.masses[start:].sum()) for start in starts]
+        return np.array(sums) + (rounded_law.escaped if upwards else 0.0)
+
     up, down = rounded(Term(coefficient, law), step, first, last)
     points = np.arange(first, last + 1) * step / coefficient
     true = law.survival(points) if coefficient > 0 else law.cdf(points)
-    above_up = np.array([above(up, index, True) for index in range(first, last + 1)])
-    above_down = np.array([above(down, index, False) for index in range(first, last + 1)])
+    above_up, above_down = stored(up, True), stored(down, False)
     assert (above_up + up.error >= true).all()
     assert (above_down - down.error <= true).all()
     assert max(up.error, down.error) < 1e-14
@@ -273,7 +230,7 @@ def test_rounded_laws_lie_on_their_sides_of_the_law(name, coefficient):
 
 
 def test_rounded_atoms_move_to_the_next_grid_point_in_their_direction():
-    law = Empirical(values=(0.1, 0.5, -0.1, 9.0), weights=(1.0, 2.0, 3.0, 4.0))
+    law = atoms(0.1, 0.5, -0.1, 9.0, weights=(1.0, 2.0, 3.0, 4.0))
     up, down = rounded(Term(1.0, law), 0.5, -4, 4)
     assert (up.first, up.escaped) == (0, pytest.approx(0.4))
     np.testing.assert_allclose(up.masses, [0.3, 0.3])

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 from depl.models.problem.epochs import FinalLoss, Term
-from depl.models.problem.laws import Empirical, InverseGamma, Normal, StudentT
+from depl.models.problem.laws import InverseGamma, Normal
 from depl.models.risk.certify import has_contour
 from depl.models.risk.contour import Contour, label_table, violation
 from depl.models.risk.labels import LabelSums
 from depl.models.risk.verdicts import PreparedVerdicts
+from tests.problems import atoms, student
 
 TERMS = [
     Term(-scale, law)
@@ -30,7 +31,7 @@ def exact_sum(counts: np.ndarray, values: np.ndarray) -> float:
 def test_a_sum_of_rows_is_the_exact_sum_rounded_once() -> None:
     table, rng = label_table(TERMS, CONTOUR), np.random.default_rng(4)
     sums = LabelSums(table, 512.0)
-    for _ in range(4):
+    for _ in range(2):
         rows = rng.integers(0, len(TERMS), 100)
         counts = rng.integers(1, 5, 100).astype(float)
         found = sums.of_rows(rows, counts)
@@ -71,9 +72,9 @@ def test_without_elementary_bounds_intervals_hold_and_are_no_tighter() -> None:
 
 
 def test_increments_answer_by_bits_whether_a_loss_has_a_contour() -> None:
-    coin = Term(-1.0, Empirical(values=(0.0, 1.0), weights=(1.0, 1.0)))
-    wide = Term(1.0, StudentT(degrees_of_freedom=2.0, location=0.1, scale=0.2))
-    cut = Term(1.0, StudentT(degrees_of_freedom=2.0, location=0.1, scale=0.2, lower=-1.0, upper=2.0))
+    coin = Term(-1.0, atoms(0.0, 1.0))
+    wide = Term(1.0, student(2.0, 0.1, 0.2))
+    cut = Term(1.0, student(2.0, 0.1, 0.2, -1.0, 2.0))
     growing = Term(1.0, InverseGamma(shape=2.5, scale=1.5))
     kinds = (TERMS[0], TERMS[1], coin, wide, cut, growing)
     prepared, answers = PreparedVerdicts(0.0, Fraction(1, 20)), []

@@ -34,13 +34,13 @@ def factors_and_nodes(law, count, length, nodes=5, steepest=20.0):
     return factors, (1 + 1j * np.linspace(0, steepest, nodes)) * 0.3 / deviation
 
 
-def direct(monkeypatch):
-    """Let whatever is computed without interpolation fail."""
-
-    def refused(*arguments):
-        raise AssertionError("not interpolated")
-
-    monkeypatch.setattr(scaled_transforms, "_interpolated", refused)
+def require_balls(law, factors, nodes, rows, values, bounds):
+    assert bounds.max() < 1e-13
+    for row in rows:
+        for column, node in enumerate(nodes):
+            with ctx.workprec(200):  # factors times nodes, exactly
+                z = acb(factors[row]) * acb(node.real, node.imag)
+            assert ball.error_of(law, z, complex(values[row, column])) <= bounds[row, column]
 
 
 @pytest.mark.parametrize("law", LAWS, ids=str)
@@ -48,13 +48,7 @@ def direct(monkeypatch):
 def test_errors_are_within_their_bounds_which_are_small(law, length):
     factors, nodes = factors_and_nodes(law, 2000, length)
     values, bounds = scaled_log_transforms(law, factors, nodes)
-    assert bounds.max() < 1e-13
-    for row in (0, 1, 777, 1999):
-        for column, node in enumerate(nodes):
-            with ctx.workprec(200):  # factors times nodes, exactly
-                z = acb(factors[row]) * acb(node.real, node.imag)
-            error = ball.error_of(law, z, complex(values[row, column]))
-            assert error <= bounds[row, column]
+    require_balls(law, factors, nodes, (0, 777, 1999), values, bounds)
 
 
 def test_the_epochs_of_eq_8_are_interpolated_though_the_first_are_computed_directly(monkeypatch):
@@ -70,12 +64,8 @@ def test_the_epochs_of_eq_8_are_interpolated_though_the_first_are_computed_direc
     monkeypatch.setattr(scaled_transforms, "centred_log_transform", counting)
     values, bounds = scaled_log_transforms(law, factors, nodes)
     assert sum(asked) <= 250 * len(nodes)
-    assert bounds.max() < 1e-13
-    for row in (0, 42, 43, 44, 100, 2499):  # 0.15 of the greatest is between rows 43 and 44
-        for column, node in enumerate(nodes):
-            with ctx.workprec(200):
-                z = acb(factors[row]) * acb(node.real, node.imag)
-            assert ball.error_of(law, z, complex(values[row, column])) <= bounds[row, column]
+    # 0.15 of the greatest is between rows 43 and 44
+    require_balls(law, factors, nodes, (0, 42, 43, 44, 2499), values, bounds)
 
 
 def continued(law, z):
@@ -99,10 +89,7 @@ def continued(law, z):
     ("law", "places"),
     [
         (LAWS[0], [40, 46]),
-        pytest.param(LAWS[0], [15, 30], marks=pytest.mark.slow),
-        pytest.param(LAWS[1], [15, 30, 40, 46], marks=pytest.mark.slow),
-        pytest.param(LAWS[4], [15, 30, 40, 46], marks=pytest.mark.slow),
-        pytest.param(LAWS[6], [15, 30, 40, 46], marks=pytest.mark.slow),
+        *(pytest.param(LAWS[n], [15, 30, 40, 46], marks=pytest.mark.slow) for n in (1, 4, 6)),
     ],
     ids=str,
 )
@@ -142,7 +129,11 @@ def test_the_slope_is_bounded_along_all_factors():
 def test_what_is_computed_without_interpolation(monkeypatch):
     law = LAWS[0]
     factors, nodes = factors_and_nodes(law, 400, 1.0)
-    direct(monkeypatch)
+
+    def refused(*arguments):
+        raise AssertionError("not interpolated")
+
+    monkeypatch.setattr(scaled_transforms, "_interpolated", refused)
     for other, chosen in (
         (law, factors[:20]),  # few factors
         (Normal(mean=1.0, variance=0.5), factors),  # a closed form

@@ -15,6 +15,7 @@ from depl.models.problem.laws.debye import DEBYE_FROM
 from depl.models.risk import transforms
 from depl.models.risk.transforms import EPSILON, centred_log_transform, transformable
 from tests.oracles import ball_arithmetic as ball
+from tests.problems import student
 
 SHAPES = (1.05, 1.2, 1.5, 1.51, 2.0, 2.1, 5.0, 34.999, 35.0, 60.0, 139.2, 1000.0)
 STEEPEST = math.atan(30)
@@ -41,11 +42,11 @@ def true_errors(law, z, values):
 
 
 STUDENTS = [
-    StudentT(degrees_of_freedom=3, location=0.1, scale=0.05, lower=-0.2, upper=0.5),
-    StudentT(degrees_of_freedom=0.5, location=0.0, scale=0.01, lower=-1.0, upper=3.0),
-    StudentT(degrees_of_freedom=200.0, location=1.0, scale=0.3, lower=0.0, upper=2.5),
-    StudentT(degrees_of_freedom=4, location=0.0, scale=1.0, lower=3.0, upper=5.0),
-    StudentT(degrees_of_freedom=2, location=100.0, scale=0.01, lower=99.9, upper=100.2),
+    student(3, 0.1, 0.05, -0.2, 0.5),
+    student(0.5, 0.0, 0.01, -1.0, 3.0),
+    student(200.0, 1.0, 0.3, 0.0, 2.5),
+    student(4, 0.0, 1.0, 3.0, 5.0),
+    student(2, 100.0, 0.01, 99.9, 100.2),
 ]
 USUAL, TINY = (1e-3, 5.0), (1e-13, 1e-3)
 
@@ -126,39 +127,6 @@ def test_laws_given_by_moments_mean_the_exact_moments(mean, relative, size, angl
         assert true_errors(law, z, values)[0] <= bounds[0]
 
 
-@pytest.mark.parametrize("shape", [1e4, pytest.param(1e6, marks=pytest.mark.slow)])
-def test_very_large_shapes_agree_with_quadrature_of_the_density(shape):
-    law = InverseGamma(shape=shape, scale=shape - 1)
-    z = arguments(law, 4, seed=7, sizes=(1e-3, 8.0))
-    values, bounds = centred_log_transform(law, z)
-    for at, value, bound in zip(z, values, bounds, strict=True):
-        with ctx.workprec(160):
-            difference = acb(value.real, value.imag) - log_transform_by_quadrature(shape, complex(at))
-            turns = round(float(difference.imag.mid()) / (2 * math.pi))
-            error = float(abs(difference - acb(0, 2 * turns * arb.pi())).upper())
-        assert error <= bound < 1e-12
-
-
-def log_transform_by_quadrature(shape, z):
-    """log E exp(-z (X - 1)) for scale = shape - 1, over the density of log X in units of its width."""
-    width, peak, argument = 1 / math.sqrt(shape), (arb(shape) - 1) / shape, acb(z.real, z.imag)
-
-    def exponent(x):
-        return -shape * (x * width + (-x * width).exp() - 1)
-
-    def tilted(x, _):
-        return (exponent(x) - argument * (peak * (x * width).exp() - 1)).exp()
-
-    def plain(x, _):
-        return exponent(x).exp()
-
-    pieces = [(start, start + 4) for start in range(-32, 32, 4)]
-    total, norm = (
-        sum((acb.integral(f, *piece, eval_limit=10**6) for piece in pieces), acb(0)) for f in (tilted, plain)
-    )
-    return (total / norm).log()
-
-
 def test_both_ways_to_the_inverse_gamma_meet_at_the_shape_that_divides_them():
     below = InverseGamma(shape=math.nextafter(DEBYE_FROM, 0), scale=34.0)
     above = InverseGamma(shape=DEBYE_FROM, scale=34.0)
@@ -212,7 +180,7 @@ def test_normal_has_its_closed_form(variance, real, imaginary):
     assert true_errors(law, z, values)[0] - radius <= bounds[0] <= 4 * EPSILON * abs(z[0]) ** 2 * variance
 
 
-OPEN = StudentT(degrees_of_freedom=3, location=0.0, scale=1.0)
+OPEN = student(3, 0.0, 1.0)
 
 
 @pytest.mark.parametrize(

@@ -12,25 +12,26 @@ import depl.models.risk.verdicts as module
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.interval import Interval
 from depl.models.problem.epochs import FinalLoss, Term
-from depl.models.problem.laws import Empirical, InverseGamma, Lognormal, Normal, StudentT
+from depl.models.problem.laws import Empirical, InverseGamma, Lognormal, Normal
 from depl.models.risk.certify import certified_margin, certified_quantile, certified_violation
 from depl.models.risk.contour import choose_contour, label_table
 from depl.models.risk.verdicts import LossClasses, PreparedVerdicts, Verdict, certified_verdict
+from tests.problems import student
 
 BELL = Term(-1.0, Normal(mean=1.0, variance=0.2))
 WIDE = Term(-0.7, Normal(mean=1.2, variance=1.5))
 HEAVY = Term(-1.0, InverseGamma(shape=2.5, scale=1.5))
 SKEW = Term(-0.5, Lognormal(mean=2.0, variance=1.0))
 ATOMS = Term(-1.0, Empirical(values=(0.0, 1.0, 3.0), weights=(1.0, 2.0, 1.0)))
-CUT = Term(1.0, StudentT(degrees_of_freedom=2.0, location=0.1, scale=0.2, lower=-1.0, upper=2.0))
-OPEN = Term(1.0, StudentT(degrees_of_freedom=3.0, location=0.1, scale=0.05))
+CUT = Term(1.0, student(2.0, 0.1, 0.2, -1.0, 2.0))
+OPEN = Term(1.0, student(3.0, 0.1, 0.05))
 KINDS = (BELL, WIDE, HEAVY, SKEW, ATOMS, CUT, OPEN)
 BUDGET = Fraction(1, 20)
 UNITS = {
     "normal": BELL.law,
     "inverse gamma": InverseGamma(shape=3.0, scale=2.0),
     "lognormal": Lognormal(mean=1.0, variance=0.5),
-    "student t": StudentT(degrees_of_freedom=3.0, location=0.1, scale=0.2),
+    "student t": student(3.0, 0.1, 0.2),
     "cut student t": CUT.law,
     "atoms": Empirical(values=(0.0, 1.0, 3.0)),
 }
@@ -144,9 +145,7 @@ def test_what_nothing_decides_stays_undecided(monkeypatch):
 )
 def test_no_plan_is_accepted_that_its_own_certificate_leaves_open(heavy: bool, seeds: int) -> None:
     """With l_max at the quantile of a loss, where one evaluator may say so and another one not."""
-    switch = (
-        StudentT(degrees_of_freedom=3.0, location=0.1, scale=0.1) if heavy else Normal(mean=0.5, variance=0.1)
-    )
+    switch = student(3.0, 0.1, 0.1) if heavy else Normal(mean=0.5, variance=0.1)
     for seed in range(seeds):
         rng = np.random.default_rng([seed, heavy])
         budget = Fraction(int(rng.integers(1, 60)), 100)

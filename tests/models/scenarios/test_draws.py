@@ -15,7 +15,7 @@ from depl.models.evaluation.evaluate import final_loss
 from depl.models.evaluation.in_scenarios import epoch_gains, switch_losses
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.problem.instance import ConstantImprovement, InverseSqrtImprovement, Model
-from depl.models.problem.laws import Deterministic, Empirical, InverseGamma, Normal, StudentT
+from depl.models.problem.laws import Deterministic, Empirical, InverseGamma, Normal
 from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
 from depl.models.scenarios import draws as draws_module
 from depl.models.scenarios.draws import (
@@ -26,6 +26,7 @@ from depl.models.scenarios.draws import (
     scenario_losses,
 )
 from depl.models.solving.solve import solve
+from tests.problems import student
 
 # ---- quantiles ----
 
@@ -83,7 +84,7 @@ def test_the_stream_is_the_documented_one(bell):
         ),
         Model(name="c", size=1, improvement=ConstantImprovement(noise=Deterministic(value=1))),
     )
-    switch = StudentT(degrees_of_freedom=3, location=0.2, scale=0.1)
+    switch = student(3, 0.2, 0.1)
     instance = bell.replace(models=models, other_switches=switch, maximum_epochs=4)
     scenarios = draw_scenarios(instance, 30, seed=9)
     numbers = np.random.default_rng(9).random(30 * 4 * (3 + 9)).reshape(30, 4, 12)

@@ -4,7 +4,6 @@ Under a tilt by s, a plan with P(G < g) = p has Delta = s (mu - g). So for every
 that p may not be above Delta; here the plan sits on the boundary of the target.
 """
 
-import cmath
 import itertools
 import math
 from collections.abc import Callable, Sequence
@@ -15,7 +14,7 @@ import pytest
 from scipy import integrate, special, stats
 
 from depl.models.problem.epochs import FinalLoss, Term
-from depl.models.problem.laws import InverseGamma, Lognormal, StudentT
+from depl.models.problem.laws import InverseGamma, Lognormal
 from depl.models.risk.certify import certified_violation
 from depl.models.risk.lower_bound.bound import plane, tilted_margins
 from depl.models.risk.lower_bound.laws import Reach, TiltedTable
@@ -31,6 +30,7 @@ from depl.models.risk.lower_bound.transform import (
     _remainders,
     circles,
 )
+from tests.problems import student
 
 BOUNDS = (0.005, 0.02, 0.05, 0.1, 0.2, 0.3, 0.45)
 
@@ -63,7 +63,7 @@ def gamma_numbers(w: float) -> tuple[float, float, float, float]:
 def test_margins_of_normal_sums_are_right_and_nearly_tight() -> None:
     rng = np.random.default_rng([11, 1])
     losses = [0.0]
-    for _ in range(600):
+    for _ in range(300):
         budget = float(rng.choice(BOUNDS))
         score = float(stats.norm.isf(budget))  # g = mean - score
         rate = score * rng.uniform(0.7, 1.4) if score > 0.5 else rng.uniform(0.5, 1.2)
@@ -74,7 +74,7 @@ def test_margins_of_normal_sums_are_right_and_nearly_tight() -> None:
         assert found <= exact
         if budget * math.exp(ends[1]) < 0.55:
             losses.append(exact - found - 2 * (ends[1] - ends[0]))  # a cell asks for what its ends ask for
-    assert len(losses) > 400
+    assert len(losses) > 200
     assert max(losses) < 0.01
 
 
@@ -174,15 +174,12 @@ def test_intervals_contain_the_numbers_of_random_sums_with_switches() -> None:
     shares = rng.uniform(-1.5, 0.5, (4, 3))
     runs = [[numbers(law, math.exp(x))[1:] for x in row] for law, row in zip(laws, shares, strict=True)]
     reaches = [TiltedTable.of(law, -2.0, 1.0).reach(-1.5, 0.5, math.inf) for law in laws]
-    terms = [
-        Term(1.0, StudentT(degrees_of_freedom=6.0, location=0.1, scale=s, lower=-1.0, upper=1.0))
-        for s in (0.2, 0.3)
-    ]
+    terms = [Term(1.0, student(6.0, 0.1, s, -1.0, 1.0)) for s in (0.2, 0.3)]
     switches = [TiltedSwitch.of(term, 0.8) for term in terms]
     assert all(math.isfinite(item.fourth) for item in switches)
     assert switches[0].excess < 0 < switches[1].excess  # W > 2 H, and the reverse
     widths = []
-    for _ in range(300):
+    for _ in range(150):
         parts = [rng.poisson(rng.exponential(2.0)) * numbers_ for row in runs for numbers_ in row]
         counts = rng.integers(0, 3, 2)
         own = [(item.divergence, item.variance, item.third, item.fourth) for item in switches]
@@ -203,30 +200,6 @@ def test_intervals_contain_the_numbers_of_random_sums_with_switches() -> None:
 
 
 # --- parts ---------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("cases", [15, pytest.param(40, marks=pytest.mark.slow)])
-def test_a_mixture_of_normal_and_gamma_sums_is_right(cases: int) -> None:
-    rng = np.random.default_rng([11, 5])
-    for _ in range(cases):
-        count, share, deviation = rng.uniform(1, 20), rng.uniform(0.1, 0.8), rng.uniform(0.2, 1.2)
-        w = share / (1 + share)
-        part = np.array(gamma_numbers(w)) * count
-        h, excess = part[0] + deviation**2 / 2, part[0] - part[1] / 2
-        delta = rng.uniform(-1.5, 0.6)
-        below = count * w - deviation**2 - delta  # of s G; the normal part has mean 0
-
-        def inner(
-            x: float, b: float = below, n: float = count, u: float = share, d: float = deviation
-        ) -> float:
-            return float(stats.gamma.pdf(x, n, scale=u) * special.ndtr((b - x) / d))
-
-        budget = integrate.quad(inner, 0, np.inf, limit=200)[0]
-        if not 1e-5 < budget < 0.6 or h > 3.5:
-            continue
-        spread = spread_of(part, (deviation**2 / 2, deviation**2, 0.0, 0.0))
-        found = claimed(budget, cell(rng, h, 0.02), cell(rng, excess, 0.05), spread)
-        assert found <= delta + 1e-6
 
 
 def test_wider_cells_and_larger_budgets_claim_less() -> None:
@@ -251,62 +224,35 @@ def test_no_plan_has_more_excess_than_its_increments() -> None:
     assert np.isposinf(found[2]).all()
 
 
-def test_circles_contain_the_function_they_stand_for() -> None:
-    """g(x) = int_0^1 t**3 / (1 - i x t) dt at random x <= b."""
-    centres, radii = circles()
-    assert len(centres) == len(radii) == 240  # up to b = 24: the panels of y reach 2 * 0.42 * 24 = 20
-    rng = np.random.default_rng([11, 6])
-    for place in rng.integers(0, len(radii), 40):
-        x = rng.uniform(0, (place + 1) / 10)
-        real = integrate.quad(lambda t, x=x: t**3 / (1 + (x * t) ** 2), 0, 1)[0]
-        imaginary = integrate.quad(lambda t, x=x: t**3 * x * t / (1 + (x * t) ** 2), 0, 1)[0]
-        assert abs(complex(real, imaginary) - centres[place]) <= radii[place]
-        z = 1j * x
-        closed = (-cmath.log(1 - z) - z - z**2 / 2 - z**3 / 3) / z**4
-        assert closed == pytest.approx(complex(real, imaginary), rel=1e-4, abs=1e-6)
-
-
-def test_planes_lie_below_all_cells() -> None:
-    rng = np.random.default_rng([11, 7])
-    for size, rows in itertools.product((1, 2, 5), (1, 3)):
-        ends, excesses = np.cumsum(rng.random(size + 1)), np.cumsum(rng.random(rows + 1))
-        values = rng.normal(size=(rows, size)) + 2 * ends[:-1]
-        corner, slope, other = plane(ends, excesses, values)
-        touching = []
-        for i, j in np.ndindex(rows, size):
-            for h, f in itertools.product(ends[j : j + 2], excesses[i : i + 2]):
-                height = corner + slope * (h - ends[0]) + other * (f - excesses[0])
-                assert height <= values[i, j] + 1e-12
-                touching.append(values[i, j] - height)
-        assert min(touching) == pytest.approx(0, abs=1e-9)
-
-
-def test_a_plane_without_a_finite_cell_claims_nothing() -> None:
-    assert plane(np.array([0.0, 1.0]), np.array([0.0, 1.0]), np.array([[-math.inf]]))[0] == -math.inf
-
-
-def test_planes_pass_over_cells_without_plans_and_do_not_lean_on_an_infinite_end() -> None:
+def test_planes_lie_below_all_cells_pass_over_those_without_plans_and_do_not_lean_on_an_infinite_end() -> (
+    None
+):
     rng = np.random.default_rng([11, 10])
     for _ in range(300):
         size, rows = rng.integers(1, 6, 2)
         ends, excesses = np.cumsum(rng.random(size + 1)), np.cumsum(rng.random(rows + 1)) - 0.5
-        values = rng.normal(size=(rows, size))
-        values[rng.random((rows, size)) < rng.choice([0.3, 0.8])] = math.inf
+        values = rng.normal(size=(rows, size)) + 2 * ends[:-1]
+        values[rng.random((rows, size)) < rng.choice([0.0, 0.3, 0.8])] = math.inf
         endless = rows == 1 and rng.random() < 0.5
         if endless:
             excesses[-1] = math.inf
         corner, slope, other = plane(ends, excesses, values)
         assert not (endless and other)
+        above = []
         for i, j in np.argwhere(np.isfinite(values)):
             for h, b in itertools.product(ends[j : j + 2], excesses[i : i + 2]):
                 beyond = other * (b - excesses[0]) if other else 0.0
-                assert corner + slope * (h - ends[0]) + beyond <= values[i, j] + 1e-9
+                above.append(values[i, j] - (corner + slope * (h - ends[0]) + beyond))
+        assert min(above, default=0.0) >= -1e-9
+        if np.isfinite(values).all():
+            assert min(above) == pytest.approx(0, abs=1e-9)
 
 
-def test_a_plane_over_cells_without_plans_asks_for_more_than_any_plan_needs() -> None:
-    corner, slope, other = plane(np.array([0.5, 1.0]), np.array([0.0, 1.0]), np.array([[math.inf]]))
-    assert corner > 1
-    assert slope == other == 0
+@pytest.mark.parametrize(("value", "claim"), [(-math.inf, -math.inf), (math.inf, 1.5)])
+def test_over_a_cell_that_is_not_finite_nothing_or_more_than_any_plan_needs_is_claimed(value, claim) -> None:
+    corner, slope, other = plane(np.array([0.5, 1.0]), np.array([0.0, 1.0]), np.array([[value]]))
+    assert corner == claim if claim < 0 else corner > 1
+    assert claim < 0 or slope == other == 0
 
 
 def test_without_a_clear_characteristic_function_jensen_is_left() -> None:
@@ -324,7 +270,7 @@ def test_what_stands_beside_w_and_t_lies_in_its_circle_whatever_switches_add() -
     """Random measures m(dw) for runs, and any theta F y**4 / 24 for switches."""
     rng, (centres, radii) = np.random.default_rng([11, 11]), circles()
     nearest = 0.0
-    for _ in range(1500):
+    for _ in range(800):
         w = rng.random(3) ** rng.choice([0.2, 1, 3])
         m = np.exp(rng.normal(-2, 2, 3))
         runs, own = float(6 * (m * w**2).sum()), float(rng.choice([0.0, 0.3, 3.0]))
@@ -363,23 +309,6 @@ def integral_from(start: float, variance: float, fourth: float) -> float:
     return near + integrate.quad(integrand, far, math.inf, epsabs=1e-14)[0]
 
 
-@pytest.mark.parametrize("variance", [0.4, 3.0, 40.0])
-@pytest.mark.parametrize("roughness", [0.0, 0.5, 6.0])
-def test_what_lies_beyond_the_panels_is_bounded_closely(variance: float, roughness: float) -> None:
-    """Panels without a remainder lose nothing; Y is the end of the last one that may be used."""
-    fourth, half, count = roughness * variance**2, min(0.3 / math.sqrt(variance), 0.4), 12
-    offsets, spreads = np.zeros(count, dtype=np.complex128), np.zeros(count)
-    y = _points(half, count, _NODES)
-    for used in (0, 1, 4):
-        end = 2 * half * used
-        found, panels = _lost(
-            variance, variance, 0.0, 0.0, fourth, end * (1 + 1e-9), half, count, offsets, spreads, y, _WEIGHTS
-        )
-        exact = integral_from(end, variance, fourth)
-        assert panels == used
-        assert exact <= found <= 1.2 * exact + 1e-6
-
-
 def test_what_panels_lose_is_their_integral_of_what_the_integrand_may_be_off_and_the_best_end_is_taken() -> (
     None
 ):
@@ -412,3 +341,33 @@ def test_what_panels_lose_is_their_integral_of_what_the_integrand_may_be_off_and
     assert len(ends) > 3
     assert min(shares) < 0.3
     assert max(shares) > 0.7
+
+
+# --- what sums say of the variance -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("others", [0, 1])
+def test_a_plan_of_switches_with_less_than_half_their_variance_as_divergence_is_one(others: int) -> None:
+    """B < 0 where W > 2 H, beside another switch with B > 0 or without one."""
+    scales = (0.2, 0.3)[: 1 + others]
+    laws = [student(6.0, 0.1, s, -1.0, 1.0) for s in scales]
+    switches = [TiltedSwitch.of(Term(1.0, law), 0.8) for law in laws]
+    runs = TiltedTable.of(InverseGamma(mean=1.0, variance=0.3), -2.0, 1.0).reach(-1.5, 0.5, math.inf)
+    spread = Spread.of_runs(runs, clear=True).with_switches(switches, 10)
+    assert switches[0].excess < 0
+    for count in (1, 5):
+        h, excess, w = (
+            count * value for value in (switches[0].divergence, switches[0].excess, switches[0].variance)
+        )
+        low, high = spread.variances((h, h), (excess, excess))
+        assert low <= w <= high
+
+
+def test_the_least_variance_is_the_greater_of_two_that_hold() -> None:
+    """W = 2 (H - B), and B is at most a share of H: a wide interval of B says nothing, a narrow one more."""
+    spread = Spread(excess_high=0.25)
+    rng = np.random.default_rng([11, 12])
+    for h in rng.uniform(0.5, 5.0, 20):
+        assert spread.variances((h, h), (0.0, h))[0] == pytest.approx(2 * 0.75 * h, rel=1e-5)
+        excess = rng.uniform(0.0, 0.2) * h
+        assert spread.variances((h, h), (0.0, excess))[0] == pytest.approx(2 * (h - excess), rel=1e-5)

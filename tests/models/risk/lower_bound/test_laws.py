@@ -9,8 +9,9 @@ import pytest
 from scipy import special
 
 from depl.models.foundation.errors import NotCoveredError
-from depl.models.problem.laws import Empirical, InverseGamma, Lognormal, Normal
+from depl.models.problem.laws import InverseGamma, Lognormal, Normal
 from depl.models.risk.lower_bound.laws import STEP, Reach, TiltedTable, covers, unclear
+from tests.problems import atoms
 
 LAWS = (
     InverseGamma(mean=0.4, variance=0.02),
@@ -67,27 +68,24 @@ def between(table: TiltedTable, values: np.ndarray, x: float) -> float:
     return float(np.interp(x, table.start + STEP * np.arange(len(values)), values))
 
 
-@pytest.mark.parametrize("anywhere", [1, pytest.param(2, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("law", LAWS)
-def test_tables_enclose_what_mpmath_finds(law: InverseGamma | Lognormal, anywhere: int) -> None:
+def test_tables_enclose_what_mpmath_finds(law: InverseGamma | Lognormal) -> None:
     scale = 1 / math.sqrt(min(law.moments().variance / law.moments().mean ** 2, 1.0))  # u with H of about 1
     first, last = FIRST + math.log(scale), LAST + math.log(scale)
     table = TiltedTable.of(law, first, last)
     rng = np.random.default_rng([12, 1])
     reach = table.reach(first, last, math.inf)
-    at_nodes = [first] * (anywhere > 1)  # where tables are read and not interpolated
-    for x in [*at_nodes, first + STEP / 2, *rng.uniform(first, last, anywhere)]:
+    for x in (first + STEP / 2, rng.uniform(first, last)):
         h, d, w, t, f = numbers(law, math.exp(x))
         b = h - w / 2
         assert between(table, table.low, x) <= h <= between(table, table.high, x)
         assert between(table, table.lost_low, x) <= d
         assert between(table, table.excess_low, x) <= b <= between(table, table.excess_high, x)
         assert b / h <= reach.greatest_ratio() + 1e-9
-        assert between(table, table.low, x) == pytest.approx(h, rel=1e-3)
-        assert between(table, table.high, x) == pytest.approx(h, rel=1e-3)
-        assert between(table, table.lost_low, x) == pytest.approx(d, rel=1e-3)
-        assert between(table, table.excess_low, x) == pytest.approx(b, rel=1e-3, abs=1e-9)
-        assert between(table, table.excess_high, x) == pytest.approx(b, rel=1e-3, abs=1e-9)
+        for values, known in ((table.low, h), (table.high, h), (table.lost_low, d)):
+            assert between(table, values, x) == pytest.approx(known, rel=1e-3)
+        for values in (table.excess_low, table.excess_high):
+            assert between(table, values, x) == pytest.approx(b, rel=1e-3, abs=1e-9)
         require_lines(reach, math.exp(x), (h, b, t, f))
         # what generalised gamma convolutions obey
         assert 0 <= f / 3 <= t <= min(2 * math.sqrt(w * f / 6), 6 * b)
@@ -102,33 +100,6 @@ def require_lines(reach: Reach, u: float, found: tuple[float, ...]) -> None:
             above, below = (reach.lines(kind, (slope,), above=side)[0] for side in (True, False))
             assert below <= 0 <= above
             assert below * h + slope * b - room <= value <= above * h + slope * b + room
-
-
-@pytest.mark.parametrize("law", LAWS[:5])
-def test_characteristic_functions_keep_their_remainder_and_their_decay(law: InverseGamma | Lognormal) -> None:
-    """ln f + W y**2 / 2 + i T y**3 / 6 is within F y**4 / 24, and |f| below its bound, at any y."""
-    u = 1 / math.sqrt(min(law.moments().variance / law.moments().mean ** 2, 1.0))
-    _, _, w, third, fourth = numbers(law, u)
-    mean = law.moments().mean
-    if isinstance(law, InverseGamma):
-        shape, scale = law.shape_scale()
-        t = np.linspace(math.log(scale) - math.log(shape + 60) - 1, math.log(scale / shape) + 12, 20001)
-        logarithms = -shape * t - scale * np.exp(-t)
-    else:
-        centre, spread = law.log_parameters()
-        t = np.linspace(centre - 12 * spread, centre + 9 * spread, 20001)
-        logarithms = -((t - centre) ** 2) / (2 * spread**2)
-    x = np.exp(t) / mean
-    weights = np.exp(logarithms - logarithms.max() - u * (x - 1))
-    weights /= weights.sum()
-    z = u * (x - float(weights @ x))
-    for y in (0.3, 1.0, 2.0, 4.0, 9.0):
-        f = complex(weights @ np.exp(1j * y * z))
-        assert abs(f) <= math.exp(-3 * w**2 / fourth * math.log1p(y**2 * fourth / (6 * w))) * (1 + 1e-9)
-        model = -w * y**2 / 2 - 1j * third * y**3 / 6
-        off = np.log(f) - model
-        off -= 2j * math.pi * round(off.imag / (2 * math.pi))
-        assert abs(off) <= fourth * y**4 / 24 * (1 + 1e-6)
 
 
 def test_normal_laws_have_closed_forms() -> None:
@@ -146,13 +117,12 @@ def test_normal_laws_have_closed_forms() -> None:
     np.testing.assert_allclose(table.excess_high, 0, atol=1e-11)
 
 
-@pytest.mark.parametrize("shares", [5, pytest.param(9, marks=pytest.mark.slow)])
-def test_lines_hold_for_all_shares_with_less_than_a_divergence_and_touch_one(shares: int) -> None:
+def test_lines_hold_for_all_shares_with_less_than_a_divergence_and_touch_one() -> None:
     law = LAWS[3]
     reach = TiltedTable.of(law, -3.0, 3.0).reach(-2.5, 3.0, 1.0)
-    seen = [(x, numbers(law, math.exp(x))) for x in np.linspace(-2.4, 2.9, shares)]
+    seen = [(x, numbers(law, math.exp(x))) for x in np.linspace(-2.4, 2.9, 5)]
     inside = [(x, (h, h - w / 2, t, f)) for x, (h, _, w, t, f) in seen if h <= 1.0]
-    assert shares / 3 < len(inside) < len(seen)
+    assert 1 < len(inside) < len(seen)
     for x, found in inside:
         require_lines(reach, math.exp(x), found)
     h, b, t, _ = next(found for x, found in reversed(inside))
@@ -198,7 +168,7 @@ def test_heavy_tails_near_no_mean_stay_finite() -> None:
 
 
 def test_epochs_may_not_follow_laws_with_atoms() -> None:
-    assert not covers(Empirical(values=(1.0, 2.0), weights=(0.5, 0.5)))
+    assert not covers(atoms(1.0, 2.0))
     assert covers(LAWS[0])
     with pytest.raises(NotCoveredError, match="no table"):
-        TiltedTable.of(Empirical(values=(1.0, 2.0), weights=(0.5, 0.5)), 0.0, 1.0)
+        TiltedTable.of(atoms(1.0, 2.0), 0.0, 1.0)
