@@ -17,7 +17,6 @@ from depl.models.problem.laws import Empirical, InverseGamma, Lognormal, Normal
 from depl.models.risk.certify import SMALLEST_BUDGET, certified_margin, certified_quantile, contour_violation
 from depl.models.risk.contour import (
     Contour,
-    chernoff_probability,
     choose_contour,
     distribution,
     error_terms,
@@ -94,14 +93,6 @@ def test_far_outside_its_window_a_contour_stays_valid_and_never_promises_too_muc
                 value = distribution_function(law, acb(x)).real if x > 0 else x * 0
             assert low <= float(value.upper())
             assert float(value.lower()) <= high
-
-
-def test_chernoff_probability_bounds_the_certified_one():
-    loss = decaying_plan(8)
-    for deviation in -math.sqrt(loss.variance()) * np.array([0.5, 1.0, 2.0, 4.0, 6.0]):
-        found = contour_violation(loss, loss.mean() - deviation)
-        assert found.lower <= chernoff_probability(loss.terms, float(deviation)) <= 20 * found.upper**0.8
-    assert chernoff_probability(loss.terms, 0.1) == 1.0
 
 
 def test_a_contour_with_too_few_nodes_still_has_chernoffs_bound():

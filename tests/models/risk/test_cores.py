@@ -11,14 +11,14 @@ import pytest
 from scipy import optimize, special, stats
 
 from depl.models.problem.epochs import FinalLoss, Term
-from depl.models.problem.laws import Empirical, InverseGamma, Lognormal, Normal, StudentT
+from depl.models.problem.laws import InverseGamma, Lognormal, Normal, StudentT
 from depl.models.risk import contour, cores, finite_sums, transforms
 from depl.models.risk.certify import certified_quantile, certified_violation
 from depl.models.risk.cores import _Kind, _Split, beyond, core_term, cored_violation
 from depl.models.risk.grid import grid_violation
 from depl.models.risk.sampling import sample_final_loss
 from depl.models.risk.verdicts import Kept, LossClasses, PreparedVerdicts, Verdict, certified_verdict, outside
-from tests.problems import student
+from tests.problems import atoms, student
 
 BELL = Term(-1.0, Normal(mean=1.0, variance=0.2))
 EXTREME = [Fraction(1, 10**12), Fraction(1, 10**13), Fraction(1, 10**14)]
@@ -174,27 +174,18 @@ def drawn_law(rng: np.random.Generator):
     def power(low: float, high: float) -> float:
         return float(10 ** rng.uniform(low, high))
 
-    match int(rng.integers(0, 6)):
-        case 0:
-            return InverseGamma(shape=1 + power(-3, 9), scale=power(-2, 2))
-        case 1:
-            return Lognormal(log_mean=float(rng.uniform(-2, 2)), log_variance=power(-11, 1.5))
-        case 2:
-            return Normal(mean=float(rng.uniform(0, 2)), variance=power(-6, 1))
-        case 3:
-            return Empirical(values=tuple(rng.uniform(-1, 3, int(rng.integers(1, 30))).tolist()))
-        case 4:
-            freedom, location = 1 + power(-2, 3), float(rng.uniform(-1, 1))
-            return student(freedom, location, power(-4, 1))
-        case _:
-            location, scale = float(rng.uniform(-1, 1)), power(-4, 1)
-            return student(
-                power(-1.3, 3),
-                location,
-                scale,
-                location - scale * power(-1, 6),
-                location + scale * power(-1, 6),
-            )
+    location, scale = float(rng.uniform(-1, 1)), power(-4, 1)
+    kinds = (
+        lambda: InverseGamma(shape=1 + power(-3, 9), scale=power(-2, 2)),
+        lambda: Lognormal(log_mean=2 * location, log_variance=power(-11, 1.5)),
+        lambda: Normal(mean=1 + location, variance=power(-6, 1)),
+        lambda: atoms(*rng.uniform(-1, 3, int(rng.integers(1, 30))).tolist()),
+        lambda: student(1 + power(-2, 3), location, scale),
+        lambda: student(
+            power(-1.3, 3), location, scale, location - scale * power(-1, 6), location + scale * power(-1, 6)
+        ),
+    )
+    return kinds[int(rng.integers(0, 6))]()
 
 
 def drawn_loss(seed: int) -> tuple[FinalLoss, float]:

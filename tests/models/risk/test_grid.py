@@ -99,14 +99,6 @@ def test_more_points_give_a_narrower_interval_that_meets_the_others():
     assert all(late < early / 3 for early, late in itertools.pairwise(widths))
 
 
-def test_neither_the_order_of_the_epochs_matters_nor_how_a_level_is_written():
-    loss = FinalLoss(9.0, tuple((Term(-1 / k, law), k) for k, law in enumerate(LAWS.values(), start=1)))
-    forward = grid_violation(loss, 5.0, POINTS)
-    backward = grid_violation(FinalLoss(9.0, loss.terms[::-1]), 5.0, POINTS)
-    assert (forward.lower, forward.upper) == pytest.approx((backward.lower, backward.upper), abs=1e-12)
-    assert grid_quantile(loss, Fraction(99, 100), POINTS) == grid_quantile(loss, 0.99, POINTS)
-
-
 def test_plans_far_from_the_target_get_certain_answers_and_never_leave_zero_to_one():
     loss = single(LAWS["inverse gamma"], count=30)
     assert grid_violation(loss, 21.0).upper <= 1e-9

@@ -1,7 +1,6 @@
 """Sums of labels are those of exact arithmetic, rounded once; asked one at a time or together."""
 
 import pickle
-from dataclasses import fields
 from fractions import Fraction
 
 import numpy as np
@@ -44,19 +43,6 @@ def test_a_sum_of_rows_is_the_exact_sum_rounded_once() -> None:
                 exact = [exact_sum(counts, part[rows, place]) for place in range(part.shape[1])]
                 rounded_once = name in ("transform", "mean")
                 assert half == pytest.approx(exact, rel=3e-16 if rounded_once else 1e-13, abs=1e-300)
-
-
-def test_one_sum_of_rows_is_that_of_many_sums_at_once() -> None:
-    table = label_table(TERMS, CONTOUR)
-    rows, counts = np.array([3, 0, 3, 5]), np.array([1.0, 2.0, 4.0, 1.0])
-    weights = np.zeros((6, len(TERMS)))
-    weights[:, 1] = 1.0
-    weights[2] = np.bincount(rows, counts, len(TERMS))
-    one, many = LabelSums(table, 8.0).of_rows(rows, counts), table.combine(weights)
-    for field in fields(one):
-        mine, theirs = getattr(one, field.name), getattr(many, field.name)[2:3]
-        assert mine.shape == theirs.shape
-        assert mine == pytest.approx(theirs, rel=1e-14, abs=1e-300)
 
 
 def test_without_elementary_bounds_intervals_hold_and_are_no_tighter() -> None:

@@ -1,8 +1,12 @@
 """``depl solve --scenarios FILE``, and instances without laws: what is promised, and what is refused."""
 
+import dataclasses
+import io
 import itertools
 import json
 import math
+import pickle
+import zipfile
 
 import msgspec
 import numpy as np
@@ -15,23 +19,12 @@ from depl.models.problem.instance import ConstantImprovement, Instance, TabledIm
 from depl.models.problem.laws import NO_LAW, Undeclared, Zero
 from depl.models.problem.plan import Bounds, Claims, Plan
 from depl.models.scenarios.draws import Scenarios, draw_scenarios, given_scenarios
-from depl.models.scenarios.files import save_scenarios
+from depl.models.scenarios.files import load_scenarios, save_scenarios
 from depl.models.solving.solve import solve
 from depl.models.verifier.verify import verify
 from tests.cases.sampled_plans import cheapest
 
 COUNTING = ("scenario-search", "milp")
-
-
-def all_but(name: str) -> list[object]:
-    """The methods that count scenarios; one of them, which another test asks by default, is slow."""
-    return [pytest.param(item, marks=pytest.mark.slow if item == name else ()) for item in COUNTING]
-
-
-@pytest.fixture(scope="module")
-def runs() -> np.ndarray:
-    """Gains per epoch and model of ten runs, as somebody measured them; nobody fitted a law."""
-    return np.random.default_rng(3).choice([1.0, 2.5, 4.0, 5.5], (10, 3, 2))
 
 
 @pytest.fixture(scope="module")
@@ -44,8 +37,9 @@ def lawless(tiny) -> Instance:
 
 
 @pytest.fixture(scope="module")
-def files(tmp_path_factory, lawless, runs):
-    """The instance, its scenarios and where both are written."""
+def files(tmp_path_factory, lawless):
+    """The instance, gains of ten runs as somebody measured them, and where both are written."""
+    runs = np.random.default_rng(3).choice([1.0, 2.5, 4.0, 5.5], (10, 3, 2))
     folder = tmp_path_factory.mktemp("lawless")
     scenarios = given_scenarios(lawless, runs, np.full((10, 3, 2, 2), 0.25))
     (folder / "lawless.json").write_text(lawless.to_json(), encoding="utf-8")
@@ -53,7 +47,145 @@ def files(tmp_path_factory, lawless, runs):
     return folder / "lawless.json", folder / "runs.npz", scenarios
 
 
+# ---- what is written and read ----
+
+
+@pytest.mark.parametrize("decimals", [None, 0, 3])
+def test_what_is_saved_is_loaded(tiny, tmp_path, decimals):
+    path = tmp_path / "scenarios.npz"
+    for scenarios in (
+        draw_scenarios(tiny, 9, seed=2**70, decimals=decimals),
+        given_scenarios(tiny, np.ones((2, 3, 2)), decimals=decimals),
+    ):
+        save_scenarios(scenarios, path)
+        loaded = load_scenarios(path, tiny)
+        assert loaded.digest == scenarios.digest
+        assert (loaded.seed, loaded.decimals) == (scenarios.seed, scenarios.decimals)
+    assert [item.name for item in tmp_path.iterdir()] == ["scenarios.npz"]
+
+
+def content(**changes) -> dict:
+    fields = {
+        "format": "depl-scenarios",
+        "version": 1,
+        "improvements": np.ones((2, 3, 2)),
+        "switch_losses": np.zeros((2, 3, 2, 2)),
+    }
+    return {name: value for name, value in (fields | changes).items() if value is not None}
+
+
+@pytest.mark.parametrize(
+    ("changes", "place", "words"),
+    [
+        ({"improvements": None}, "improvements", "is missing"),
+        ({"switch_losses": None}, "switch_losses", "is missing"),
+        ({"format": None}, "format", "is missing"),
+        ({"version": None}, "version", "is missing"),
+        ({"format": "other"}, "format", "'depl-scenarios' file is needed"),
+        ({"version": 2}, "version", "reads 1"),
+        ({"improvements": np.ones((2, 4, 2))}, "", "need the shape"),
+        ({"switch_losses": np.ones((2, 3, 2))}, "", "switch_losses need the shape"),
+        ({"improvements": np.full((2, 3, 2), np.nan)}, "improvements[0, 0, 0]", "is nan"),
+        ({"switch_losses": np.full((2, 3, 2, 2), -np.inf)}, "switch_losses[0, 0, 0, 0]", "is -inf"),
+        ({"improvements": np.full((2, 3, 2), "x")}, "improvements", "not numbers"),
+        ({"switch_losses": np.ones((2, 3, 2, 2), dtype=complex)}, "switch_losses", "not numbers"),
+        ({"seed": "-3"}, "seed", "whole number"),
+        ({"seed": 1.5}, "seed", "whole number"),
+        ({"decimals": "many"}, "decimals", "whole number"),
+        ({"decimals": 12}, "", "between 0 and 8"),
+    ],
+)
+def test_a_file_with_a_fault_is_refused_by_the_name_of_the_array(tiny, tmp_path, changes, place, words):
+    path = tmp_path / "bad.npz"
+    np.savez(path, **content(**changes))
+    with pytest.raises(InvalidInputError, match=words) as caught:
+        load_scenarios(path, tiny)
+    assert caught.value.path == (f"{path}: {place}" if place else str(path))
+
+
+class Bomb:
+    def __reduce__(self):
+        return (pytest.fail, ("a pickle was loaded",))
+
+
+def object_archive() -> bytes:
+    stream = io.BytesIO()
+    np.savez(stream, **content(improvements=np.array([Bomb()], dtype=object)))
+    return stream.getvalue()
+
+
+def single_array() -> bytes:
+    stream = io.BytesIO()
+    np.save(stream, np.ones(3))
+    return stream.getvalue()
+
+
+def damaged_archive() -> bytes:
+    stream = io.BytesIO()
+    np.savez_compressed(stream, **content(improvements=np.random.default_rng(0).random((2, 3, 2))))
+    found = bytearray(stream.getvalue())
+    name = b"improvements.npy"
+    found[found.index(name) + len(name) + 25] ^= 0xFF
+    return bytes(found)
+
+
+def foreign_archive() -> bytes:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        archive.writestr("improvements.npy", b"no array")
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("made", "words"),
+    [
+        pytest.param(lambda: b"", "npz file", id="empty"),
+        pytest.param(lambda: b"text", "npz file", id="text"),
+        pytest.param(lambda: pickle.dumps(Bomb()), "npz file", id="pickle"),
+        pytest.param(single_array, "npz file", id="one array"),
+        pytest.param(object_archive, "npz file", id="objects"),
+        pytest.param(damaged_archive, "npz file", id="damaged"),
+        pytest.param(foreign_archive, None, id="foreign"),
+    ],
+)
+def test_what_is_no_archive_of_numbers_is_refused_and_never_unpickled(tiny, tmp_path, made, words):
+    path = tmp_path / "bad.npz"
+    path.write_bytes(made())
+    with pytest.raises(InvalidInputError, match=words) as caught:
+        load_scenarios(path, tiny)
+    if words:
+        assert caught.value.path == str(path)
+        assert caught.value.message.count(words) == 1
+
+
+def test_a_file_that_cannot_be_read_or_written_is_said_so(tiny, tmp_path):
+    with pytest.raises(InvalidInputError, match="cannot be read"):
+        load_scenarios(tmp_path / "missing.npz", tiny)
+    with pytest.raises(InvalidInputError, match="cannot be read"):
+        load_scenarios(tmp_path, tiny)
+    with pytest.raises(InvalidInputError, match="cannot be written"):
+        save_scenarios(draw_scenarios(tiny, 2), tmp_path / "missing" / "file.npz")
+
+
 # ---- scenarios of a file ----
+
+
+def test_a_file_whose_seed_or_rounding_is_not_the_plans_is_refused(ask, tiny, tmp_path):
+    words = ("--method", "scenario-search", "--scenarios", 5, "--seed", 1)
+    plan, file = tmp_path / "plan.json", tmp_path / "own.npz"
+    assert ask("solve", "tiny", *words, "--out", plan)[0] == 0
+    scenarios = draw_scenarios(tiny, 5, 1)
+    save_scenarios(scenarios, file)
+    assert ask("check", "tiny", plan, "--scenarios", file)[0] == 0
+    for header, message in (
+        ({"seed": 2}, "own.npz: seed: is 2 in the file, 1 in the plan"),
+        ({"seed": None}, "own.npz: seed: is none in the file, 1 in the plan"),
+        ({"decimals": 2}, "own.npz: decimals: is 2 in the file, none in the plan"),
+    ):
+        save_scenarios(dataclasses.replace(scenarios, **header), file)
+        code, _, err = ask("check", "tiny", plan, "--scenarios", file)
+        assert code == 2
+        assert message in err
 
 
 @pytest.mark.parametrize("method", COUNTING)
@@ -84,51 +216,40 @@ def test_a_drawn_sample_kept_in_a_file_gives_what_drawing_gives(ask, tiny, tmp_p
     assert kept["scenarios"]["digest"] == drawn["scenarios"]["digest"]
 
 
-def test_numbers_that_are_not_those_of_their_seed_are_refused(ask, tiny, tmp_path):
-    drawn = draw_scenarios(tiny, 20, seed=5)
-    save_scenarios(Scenarios(drawn.improvements + 1, drawn.switch_losses, 5), tmp_path / "wrong.npz")
-    path = tmp_path / "wrong.npz"
-    code, out, err = ask("solve", "tiny", "--method", "milp", "--scenarios", path)
-    assert (code, out) == (2, "")
-    assert f"{path}: seed: is 5, whose stream has other numbers" in err
-
-
 @pytest.mark.parametrize(
-    ("words", "message"),
+    ("words", "file", "message"),
     [
-        (("tiny", "--method", "exact"), "takes no scenarios; leave them out, or choose a method that counts"),
-        (("tiny",), "method 'auto' works under the law itself"),
-        (("paper-alexnet-9", "--method", "milp"), "need the shape (S, 20, 3), not (10, 3, 2)"),
         (
-            ("digits-alexnet", "--method", "scenario-search"),
-            "scenarios of a traced law are drawn from its runs",
+            ("tiny", "--method", "exact"),
+            "runs",
+            "takes no scenarios; leave them out, or choose a method that counts",
         ),
+        (("tiny",), "runs", "method 'auto' works under the law itself"),
+        (("paper-alexnet-9", "--method", "milp"), "runs", "need the shape (S, 20, 3), not (10, 3, 2)"),
+        (("digits-alexnet", "--method", "milp"), "runs", "scenarios of a traced law are drawn from its runs"),
+        (("tiny", "--method", "milp"), "wrong", "wrong.npz: seed: is 5, whose stream has other numbers"),
+        (("tiny", "--method", "milp"), "absent", "absent.npz: cannot be read (No such file"),
+        (("tiny", "--method", "milp"), "text", "text.npz: is no npz file"),
     ],
 )
-def test_a_file_that_cannot_be_meant_is_refused(ask, files, words, message):
-    code, out, err = ask("solve", *words, "--scenarios", files[1])
+def test_a_file_that_cannot_be_meant_is_refused(ask, files, tiny, words, file, message):
+    folder = files[1].parent
+    drawn = draw_scenarios(tiny, 20, seed=5)
+    save_scenarios(Scenarios(drawn.improvements + 1, drawn.switch_losses, 5), folder / "wrong.npz")
+    (folder / "text.npz").write_text("{}", encoding="utf-8")
+    code, out, err = ask("solve", *words, "--scenarios", folder / f"{file}.npz")
     assert (code, out) == (2, "")
     assert message in err
-
-
-def test_a_missing_or_foreign_file_is_refused_by_its_name(ask, tmp_path):
-    absent, foreign = tmp_path / "absent.npz", tmp_path / "plan.npz"
-    foreign.write_text("{}", encoding="utf-8")
-    for path, message in ((absent, "cannot be read (No such file"), (foreign, "is no npz file")):
-        code, _, err = ask("solve", "tiny", "--method", "milp", "--scenarios", path)
-        assert code == 2
-        assert f"{path}: {message}" in err
 
 
 # ---- instances without laws ----
 
 
-@pytest.mark.parametrize("method", all_but("milp"))
 def test_without_laws_plans_are_made_for_given_scenarios_and_nothing_else_is_promised(
-    ask, files, lawless, method, tmp_path
+    ask, files, lawless, tmp_path
 ):
     instance, path, scenarios = files
-    words = ("solve", instance, "--method", method, "--scenarios", path)
+    words = ("solve", instance, "--scenarios", path)
     code, out, _ = ask(*words, "--out", tmp_path / "plan.json")
     assert code == 0
     assert "proved cheapest on these scenarios" in out
@@ -136,6 +257,7 @@ def test_without_laws_plans_are_made_for_given_scenarios_and_nothing_else_is_pro
     assert "certified" not in out
     assert "expected loss" not in out
     result = json.loads(ask(*words, "--json")[1])
+    assert result["method"] == "scenario-search"  # by default one that counts
     assert result["cost"] == pytest.approx(cheapest(SampledProblem(lawless, scenarios)), rel=1e-9)
     assert result["violation"] == result["quantile"] == {"lower": None, "upper": None}
     assert result["expected_loss"] is None
@@ -144,11 +266,6 @@ def test_without_laws_plans_are_made_for_given_scenarios_and_nothing_else_is_pro
     assert code == 0
     assert "no law is declared: nothing is said" in out
     assert ask("check", instance, tmp_path / "plan.json")[0] == 3
-
-
-def test_without_laws_the_default_method_counts(ask, files):
-    result = json.loads(ask("solve", files[0], "--scenarios", files[1], "--json")[1])
-    assert result["method"] == "scenario-search"
 
 
 def test_a_plan_without_law_is_explained_without_probabilities(ask, files):
@@ -162,26 +279,17 @@ def test_a_plan_without_law_is_explained_without_probabilities(ask, files):
     assert "undeclared" in out
 
 
-@pytest.mark.parametrize("method", ["depl", "exact", "enumerate", "depl-paper", "expected-cost"])
-def test_methods_that_need_a_law_are_refused_where_none_is_declared(ask, files, method):
-    code, out, err = ask("solve", files[0], "--method", method)
-    assert (code, out) == (2, "")
-    assert NO_LAW in err
-
-
-@pytest.mark.parametrize("method", COUNTING)
-def test_nothing_is_drawn_where_no_law_is_declared(ask, files, lawless, method):
-    for words in ((), ("--scenarios", 20)):
-        code, out, err = ask("solve", files[0], "--method", method, *words)
+def test_what_needs_a_law_is_refused_where_none_is_declared(ask, files, lawless):
+    for words in (
+        *((method,) for method in ("depl", "exact", "enumerate", "depl-paper", "expected-cost", *COUNTING)),
+        *((method, "--scenarios", 20) for method in COUNTING),
+    ):
+        code, out, err = ask("solve", files[0], "--method", *words)
         assert (code, out) == (2, "")
         assert NO_LAW in err
-    seeded = msgspec_free(files[2], seed=4)
+    seeded = Scenarios(files[2].improvements, files[2].switch_losses, 4)
     with pytest.raises(InvalidInputError, match="no law to draw them from"):
-        solve(lawless, method, scenarios=seeded)
-
-
-def msgspec_free(scenarios: Scenarios, seed: int) -> Scenarios:
-    return Scenarios(scenarios.improvements, scenarios.switch_losses, seed)
+        solve(lawless, "milp", scenarios=seeded)
 
 
 def test_one_undeclared_law_is_enough(tiny):
@@ -227,13 +335,6 @@ def test_a_plan_may_claim_no_probability_without_law(lawless, files):
     assert "no law is declared" in failure.message
 
 
-def test_what_is_certain_needs_no_law(lawless):
-    """Not to train leaves the initial loss, which is above or below the target without any law."""
-    for maximum, missed in ((lawless.target.initial_loss + 1, 0), (lawless.target.initial_loss - 1, 1)):
-        found = evaluate(lawless.replace(maximum_loss=maximum), Plan())
-        assert found.violation.exact == missed
-
-
 def test_the_bound_of_a_lawless_plan_is_proved_on_its_scenarios(lawless, files):
     result = solve(lawless, "scenario-search", scenarios=files[2])
     report = verify(lawless, result.plan, (files[2].improvements, files[2].switch_losses))
@@ -241,3 +342,10 @@ def test_the_bound_of_a_lawless_plan_is_proved_on_its_scenarios(lawless, files):
     assert math.isnan(report.expected_loss)
     assert (report.violation.lower, report.violation.upper) == (0, 1)
     assert not list(itertools.filterfalse(lambda item: item.ok, report.findings))
+
+
+def test_what_is_certain_needs_no_law(lawless):
+    """Not to train leaves the initial loss, which is above or below the target without any law."""
+    for maximum, missed in ((lawless.target.initial_loss + 1, 0), (lawless.target.initial_loss - 1, 1)):
+        found = evaluate(lawless.replace(maximum_loss=maximum), Plan())
+        assert found.violation.exact == missed

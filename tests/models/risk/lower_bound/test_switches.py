@@ -100,22 +100,6 @@ def test_tails_that_are_cut_off_are_paid_for(rate: float) -> None:
         assert found.divergence == pytest.approx(w / 2, rel=0.3)
 
 
-def test_a_cut_law_is_the_law_on_a_symmetric_interval() -> None:
-    """H less the tails' share is that of mpmath on the interval that the mean tells."""
-    law, rate = student(4, 0.0, 0.5), 1.0
-    found = TiltedSwitch.of(Term(1.0, law), rate)
-    matches = []
-    for width in np.linspace(1.0, 8.0, 8) * law.scale:
-        mean, h, w, _, _ = oracle(law, -rate, -width, width)
-        mass = 1 - 2 * stats.t.sf(width / law.scale, 4)
-        matches.append((mean, h - math.log(mass), w))
-    means = [row[0] for row in matches]
-    for column, value in ((1, found.divergence), (2, found.variance)):
-        assert np.interp(found.loss, means, [row[column] for row in matches]) == pytest.approx(
-            value, rel=0.02
-        )
-
-
 def test_normal_and_empirical_switches_have_closed_forms() -> None:
     normal = TiltedSwitch.of(Term(1.0, Normal(mean=0.5, variance=0.04)), 3.0)
     assert normal.loss == pytest.approx(0.5 + 3 * 0.04)
