@@ -40,21 +40,6 @@ def contains(interval, value, slack=0.0):
     return interval.lower - slack <= value <= interval.upper + slack
 
 
-@pytest.mark.parametrize("name", LAWS)
-def test_one_epoch_and_one_switch_match_their_distribution_functions(name):
-    law = LAWS[name]
-    for level in (1e-8, 1e-3, 0.5, 0.97):
-        x = float(law.quantile(level))
-        found = grid_violation(single(law), 20.0 - x, POINTS)
-        # L > 20 - x means X < x; what the float 20 - x rounds to is worth a few units in the last place.
-        assert contains(found, float(law.cdf(20.0 - (20.0 - x))))
-        assert found.width < 1e-4 * level + 1e-9
-        x = float(law.quantile(level, upper=True))
-        found = grid_violation(single(law, coefficient=1.0, constant=0.0), x, POINTS)
-        assert contains(found, float(law.survival(x)))
-        assert found.width < 1e-4 * level + 1e-9
-
-
 @pytest.mark.parametrize(
     ("count", "points", "width"), [(2, 2**18, 1e-4), (30, 2**15, 4e-3), (1000, 2**18, 0.2)]
 )
@@ -173,22 +158,6 @@ def test_any_discrete_loss_is_contained(parts, threshold):
     exact = above(loss, written(threshold) + Fraction(1, 10**9))
     assert contains(grid_violation(loss, threshold, 256), float(exact), 1e-12)
     assert grid_quantile(loss, 0.7 - 1e-9, 256).lower <= float(exact_quantile(loss, 0.7).exact) + 1e-9
-
-
-@settings(deadline=None, max_examples=8)
-@given(
-    st.lists(st.tuples(st.sampled_from([-1.0, -0.4]), continuous), min_size=1, max_size=4),
-    st.floats(0.05, 0.9),
-)
-def test_quantiles_increase_with_the_level_and_agree_with_violations(parts, level):
-    loss = FinalLoss(0.0, tuple((Term(coefficient, law), 1) for coefficient, law in parts))
-    here, higher = grid_quantile(loss, level, 256), grid_quantile(loss, (1 + level) / 2, 256)
-    assert here.lower <= here.upper
-    assert here.lower <= higher.upper
-    if math.isfinite(here.upper):
-        assert grid_violation(loss, here.upper, 256).lower <= 1 - level
-    if math.isfinite(here.lower):
-        assert grid_violation(loss, math.nextafter(here.lower, -math.inf), 256).upper >= 1 - level - 1e-12
 
 
 # The arithmetic underneath.

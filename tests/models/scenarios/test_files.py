@@ -207,15 +207,6 @@ def test_a_file_of_scenarios_is_what_the_plan_is_cheapest_on(ask, tiny, method, 
     assert ask(*check)[0] == 3  # without the scenarios nothing is accepted
 
 
-def test_a_drawn_sample_kept_in_a_file_gives_what_drawing_gives(ask, tiny, tmp_path):
-    save_scenarios(draw_scenarios(tiny, 20, seed=5), tmp_path / "drawn.npz")
-    words = ("solve", "tiny", "--method", "scenario-search", "--json", "--scenarios")
-    kept = json.loads(ask(*words, tmp_path / "drawn.npz")[1])
-    drawn = json.loads(ask(*words, 20, "--seed", 5)[1])
-    assert kept["cost"] == drawn["cost"]
-    assert kept["scenarios"]["digest"] == drawn["scenarios"]["digest"]
-
-
 @pytest.mark.parametrize(
     ("words", "file", "message"),
     [
