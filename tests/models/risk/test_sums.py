@@ -4,6 +4,7 @@ import itertools
 import math
 from fractions import Fraction
 
+import mpmath
 import numpy as np
 import pytest
 from scipy import stats
@@ -12,10 +13,14 @@ import depl
 from depl import risk
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.problem.epochs import FinalLoss, Term
-from depl.models.problem.laws import Undeclared
+from depl.models.problem.laws import Empirical, InverseGamma, Lognormal, Normal, StudentT, Undeclared
+from depl.models.risk.far_tails import beyond, jump_bound
 from tests.cases.gamma_law import GammaLaw
 from tests.oracles.atoms import law_of
-from tests.problems import student
+from tests.problems import DICE, atoms, student
+
+BELL = risk.Normal(mean=0.0, variance=1.0)
+SKEWED = InverseGamma(shape=4.0, scale=3.0)
 
 
 def contains(interval: risk.Interval, truth: float, slack: float = 1e-12) -> bool:
@@ -96,22 +101,21 @@ def test_sums_of_very_many_values_are_contained() -> None:
         assert late.upper >= value - 1e-2
 
 
-@pytest.mark.parametrize("level", [0.003, 0.9])
-def test_a_quantile_is_where_the_probability_passes_its_level(level: float) -> None:
-    sums = [
-        [(risk.Lognormal(mean=2.0, variance=3.0), 1.0, 5), (risk.InverseGamma(mean=1.0, variance=0.2), 0.5)],
-        [(risk.Lognormal(mean=2.0, variance=3.0), -1.0, 5), risk.Normal(mean=0.0, variance=1.0)],
-        [
-            (student(4.0, 0.0, 1.0, -2.0, 3.0), -1.5, 3),
-            risk.Empirical(values=(0.0, 2.0, 3.0)),
-        ],
-        [(student(4.0, 0.0, 1.0), 1.0, 2)],
-    ]
-    for terms in sums:
-        found = risk.quantile(terms, level, constant=0.25)
-        assert found.width < 2e-2
-        assert risk.probability(terms, math.nextafter(found.lower, -math.inf), constant=0.25).lower <= level
-        assert risk.probability(terms, math.nextafter(found.upper, math.inf), constant=0.25).upper >= level
+@pytest.mark.parametrize(
+    ("terms", "level"),
+    [
+        ([(risk.Lognormal(mean=2.0, variance=3.0), 1.0, 5), (SKEWED, 0.5)], 0.9),
+        ([(risk.Lognormal(mean=2.0, variance=3.0), -1.0, 5), BELL], 0.003),
+        ([(student(4.0, 0.0, 1.0, -2.0, 3.0), -1.5, 3), DICE], 0.3),
+        ([(student(4.0), 1.0, 2)], 0.003),
+    ],
+    ids=["lognormal", "less lognormal", "cut t and atoms", "two t"],
+)
+def test_a_quantile_is_where_the_probability_passes_its_level(terms, level: float) -> None:
+    found = risk.quantile(terms, level, constant=0.25)
+    assert found.width < 2e-2
+    assert risk.probability(terms, math.nextafter(found.lower, -math.inf), constant=0.25).lower <= level
+    assert risk.probability(terms, math.nextafter(found.upper, math.inf), constant=0.25).upper >= level
 
 
 def test_of_a_gap_at_the_level_the_least_value_is_taken() -> None:
@@ -125,20 +129,16 @@ def test_of_a_gap_at_the_level_the_least_value_is_taken() -> None:
 
 
 def test_constants_zeros_and_nothing_at_all() -> None:
-    bell = risk.Normal(mean=0.0, variance=1.0)
-    moved = risk.probability([bell, risk.Deterministic(value=0.1), (risk.Deterministic(value=0.2), 2.0)], 0.5)
+    moved = risk.probability([BELL, risk.Deterministic(value=0.1), (risk.Deterministic(value=0.2), 2.0)], 0.5)
     assert contains(moved, 0.5, 1e-15)
     assert moved.width < 1e-9
-    same = risk.probability([bell, (bell, 0.0), (bell, 5.0, 0)], 1.0)
+    same = risk.probability([BELL, (BELL, 0.0), (BELL, 5.0, 0)], 1.0)
     assert contains(same, stats.norm.cdf(1.0))
     assert risk.probability([], 1.0, constant=1.0).exact == 1
     assert risk.probability([], 0.9, constant=1.0).exact == 0
     fixed = risk.probability([(risk.Deterministic(value=0.1), 1.0, 3)], 0.3)
     assert fixed.exact == 1
     assert risk.quantile([(risk.Deterministic(value=0.1), 1.0, 3)], 0.5).exact == Fraction(3, 10)
-
-
-BELL = risk.Normal(mean=0.0, variance=1.0)
 
 
 @pytest.mark.parametrize(
@@ -160,3 +160,112 @@ BELL = risk.Normal(mean=0.0, variance=1.0)
 def test_what_is_no_sum_of_laws_is_refused(ask, message: str) -> None:
     with pytest.raises((InvalidInputError, NotCoveredError), match=message):
         ask()
+
+
+# --- far tails: mpmath down to 1e-200, one jump ----------------------------------------------------------
+
+
+WIDE = Lognormal(mean=2.0, variance=1.0)
+T = student(3.0, 0.5, 0.25)
+CUT = student(3.0, 0.0, 1.0, -3.0, 9.0)
+
+
+def truth(law, x, upper):
+    """P(X > x) or P(X < x) in fifty digits, from the parameters."""
+    x = mpmath.mpf(x)
+    if isinstance(law, InverseGamma):
+        ends = (0, 3 / x) if upper else (3 / x, mpmath.inf)
+        return mpmath.gammainc(4, *ends, regularized=True)
+    if isinstance(law, StudentT):
+        z = (x - mpmath.mpf(law.location)) / law.scale
+        half = mpmath.betainc(mpmath.mpf(3) / 2, 0.5, 0, 3 / (3 + z * z), regularized=True) / 2
+        return half if (z > 0) is upper else 1 - half
+    if isinstance(law, Lognormal):
+        square = mpmath.log(1 + mpmath.mpf(law.variance) / law.mean**2)
+        z = (mpmath.log(x / law.mean) + square / 2) / mpmath.sqrt(square)
+    else:
+        z = (x - mpmath.mpf(law.mean)) / mpmath.sqrt(law.variance)
+    return mpmath.erfc((z if upper else -z) / mpmath.sqrt(2)) / 2
+
+
+@pytest.mark.parametrize("upper", [True, False], ids=["above", "below"])
+@pytest.mark.parametrize(
+    "law", [WIDE, SKEWED, T, Normal(mean=2.0, variance=0.5), Normal(mean=1e9, variance=1e-6)], ids=str
+)
+def test_one_law_alone_is_within_a_hundredth_down_to_1e_200(law, upper):
+    for level in (0.3, 1e-9, 1e-70, 1e-199):
+        x = float(law.quantile(level, upper=upper))
+        with mpmath.workdps(50):
+            expected = truth(law, x, upper)
+            found = risk.probability([law], x, above=upper)
+            assert found.lower <= expected <= found.upper <= 1.01 * expected
+            turned = risk.probability([(law, -1.0)], -x, above=not upper)
+            assert turned.lower <= expected <= turned.upper <= 1.01 * expected
+
+
+def test_a_cut_law_next_to_its_end_and_beyond():
+    base = stats.t(3)
+    mass = base.cdf(9) - base.cdf(-3)
+    for distance in (1.0, 1e-3, 1e-6, 1e-10, 2.0**-49):
+        value = 9.0 - distance
+        with mpmath.workdps(50):
+            constant = 6 * mpmath.sqrt(3) / mpmath.pi  # f(x) = constant / (3 + x**2)**2
+            ends = [mpmath.mpf(value), 9]
+            expected = constant * mpmath.quad(lambda x: (3 + x * x) ** -2, ends) / mass
+        found = risk.probability([CUT], value, above=True)
+        assert found.lower <= expected <= found.upper <= 1.01 * expected
+    assert risk.probability([CUT], 9.0, above=True).upper == 0
+    assert risk.probability([CUT], -3.0).upper == 0
+
+
+def tail_of(law, x):
+    return np.mean(np.array(law.values) > x) if isinstance(law, Empirical) else float(law.survival(x))
+
+
+@pytest.mark.parametrize(
+    "terms",
+    [
+        pytest.param([(SKEWED, 5)], id="five inverse gamma"),
+        pytest.param([(T, 2)], id="two t"),
+        pytest.param(
+            [(T, 1), (Normal(mean=0.0, variance=4.0), 1), (DICE, 2)], id="cores", marks=pytest.mark.slow
+        ),
+        pytest.param([(T, 3)], id="on the grid", marks=pytest.mark.slow),
+    ],
+)
+def test_the_bound_of_a_sum_falls_and_is_below_that_of_one_jump(terms):
+    number, before = sum(count for _, count in terms), 1.0
+    given = [(law, 1.0, count) for law, count in terms]
+    for x in np.geomspace(8.0, 1e9, 12):
+        upper = risk.probability(given, float(x), above=True).upper
+        assert upper <= before * (1 + (1e-3 if terms == [(T, 3)] else 1e-9))
+        jump = sum(count * tail_of(law, x / number) for law, count in terms)
+        assert upper <= max(jump * 1.01, 1e-280)
+        before = upper
+    mirrored = risk.probability([(law, -1.0, count) for law, count in terms], -1e9)
+    assert mirrored.upper == pytest.approx(before, rel=1e-6)
+
+
+def test_one_jump_is_shared_by_quantiles():
+    """With a bounded summand the other has all the rest; x_i are quantiles of one level."""
+    coin = atoms(0.0, 1.0)
+    loss = FinalLoss(1.0, ((Term(1.0, T), 1), (Term(1.0, coin), 3)))
+    assert jump_bound(loss, 54.0) == pytest.approx(stats.t.sf((50 - 0.5) / 0.25, 3), rel=1e-5)
+    assert jump_bound(loss, 1.0) == 1.0
+    mixed = FinalLoss(0.0, ((Term(1.0, WIDE), 2), (Term(-2.0, T), 1)))
+    level = 1e-6
+    gap = 2 * float(WIDE.quantile(level, upper=True)) - 2 * float(T.quantile(level))
+    assert jump_bound(mixed, gap * (1 + 1e-9)) <= 3 * level * (1 + 1e-5)
+    assert jump_bound(FinalLoss(0.0, ((Term(1.0, T), 2),)), 8.0) == pytest.approx(
+        2 * stats.t.sf(14.0, 3), rel=1e-5
+    )
+
+
+def test_an_upper_tail_that_scipy_does_not_sum_up_keeps_its_digits():
+    """scipy leaves out 0.5 % of the first; the power series of the gamma law in 60 digits says so."""
+    sharp = InverseGamma(shape=1e7, scale=1e7)
+    for deviations, expected in ((8, 5.893732333612203e-16), (12, 1.479928153468658e-33)):
+        low, high = beyond(Term(1.0, sharp), Fraction(1e7 / (1e7 - deviations * 1e7**0.5)))
+        assert low <= expected <= high <= 1.00001 * low
+    assert beyond(Term(1.0, sharp), Fraction(11, 10)) == (0.0, 1e-290)
+    assert 0 < beyond(Term(-1.0, sharp), Fraction(-9, 10))[1] < 1e-100

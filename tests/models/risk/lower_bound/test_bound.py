@@ -134,7 +134,7 @@ def numbers(law: InverseGamma | Lognormal, share: float) -> np.ndarray:
     )
 
 
-@pytest.mark.parametrize("cases", [8, pytest.param(60, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("cases", [6, pytest.param(60, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", [InverseGamma, Lognormal])
 def test_margins_of_inverse_gamma_and_lognormal_sums_are_right(
     kind: type[InverseGamma | Lognormal], cases: int
