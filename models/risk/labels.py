@@ -54,10 +54,6 @@ class Labels:
         weights = np.asarray(counts, dtype=float)
         return LabelSums(self, float(np.abs(weights).sum(axis=1).max(initial=0.0))).combine(weights)
 
-    def __add__(self, other: "Labels") -> "Labels":
-        """Labels of the sums of independent gains, element by element."""
-        return Labels(*(getattr(self, field.name) + getattr(other, field.name) for field in fields(self)))
-
     def __getitem__(self, index: slice | NDArray[np.intp] | NDArray[np.bool_]) -> "Labels":
         """Labels of a selection of the gains."""
         return Labels(*(getattr(self, field.name)[index] for field in fields(self)))

@@ -11,12 +11,10 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import depl
-from depl.models.foundation.interval import Interval
 from depl.models.problem.laws import InverseGamma, Normal
 from depl.models.risk import certify
 from depl.models.risk.certify import certified_margin, certified_quantile, certified_violation
 from depl.models.risk.closed_sums import closed_quantile, closed_violation
-from depl.models.risk.cores import EVALUATOR as BY_CORES
 from depl.models.solving.result import Solution
 from tests.problems import atoms, instance, loss, model, site, student
 
@@ -117,26 +115,6 @@ def test_where_a_contour_cannot_bracket_the_quantile_the_grid_has_it(ends, monke
     assert found.how == "directed grid"
     assert found.lower <= exact.upper
     assert exact.lower <= found.upper
-
-
-@pytest.mark.parametrize(("constant", "above"), [(-300.0, 2.0), (0.0, -2.0), (20.0, 2.0)])
-def test_the_grid_is_asked_where_cores_are_too_wide_for_the_distance_from_the_mean(
-    constant, above, monkeypatch
-):
-    """Wider than a thousandth of it, wherever the loss is."""
-    given, asked = loss(constant, (1.0, T, 3)), []
-    upper = given.mean() + above
-    narrow, wide = (Interval(upper - width, upper, BY_CORES) for width in (1.9e-3, 2.1e-3))
-
-    def asking(*arguments):
-        asked.append(arguments)
-        return narrow
-
-    monkeypatch.setattr(certify, "grid_quantile", asking)
-    for known, calls in ((narrow, 0), (wide, 1)):
-        monkeypatch.setattr(certify, "cored_quantile", lambda *arguments, known=known: known)
-        assert certified_quantile(given, HUNDREDTH).width <= narrow.width
-        assert len(asked) == calls
 
 
 @pytest.mark.parametrize("method", ["exact", "enumerate"])

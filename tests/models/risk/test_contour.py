@@ -1,6 +1,5 @@
 """The certified contour against ball arithmetic, other contours, and its own symmetries."""
 
-import dataclasses
 import itertools
 import math
 import pickle
@@ -12,8 +11,7 @@ from flint import acb, ctx
 from scipy import stats
 
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.problem.epochs import FinalLoss, LossStep, Term, compose
-from depl.models.problem.instance import InverseSqrtImprovement
+from depl.models.problem.epochs import FinalLoss, Term
 from depl.models.problem.laws import Empirical, InverseGamma, Lognormal, Normal
 from depl.models.risk.certify import (
     SMALLEST_BUDGET,
@@ -159,30 +157,6 @@ def test_budgets_below_rounding_or_from_one_are_refused(budget):
 
 
 # --- labels -----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("first", [1, 9])
-def test_the_label_of_a_joined_plan_is_the_sum_of_its_parts_at_shifted_epochs_and_of_the_switch(first):
-    a = InverseSqrtImprovement(scale=2.0, noise=TABLE_ONE[0], offset=1.0)
-    b = InverseSqrtImprovement(scale=3.0, noise=TABLE_ONE[2], offset=4.0)
-    jump = Term(1.0, Normal(mean=0.2, variance=0.01))
-
-    def step(improvement, epoch, *switch):
-        weight, law = improvement.at(epoch)
-        return LossStep(1.0, 0.0, (Term(-weight, law), *switch))
-
-    part_a = [step(a, k) for k in range(1, first + 1)]
-    part_b = [step(b, k) for k in range(first + 1, 13)]
-    joined = compose(20.0, [*part_a, step(b, first + 1, jump), *part_b[1:]])
-    contour = choose_contour(joined.terms, 0.05)
-    parts = [labels_of(compose(20.0, steps), contour) for steps in (part_a, part_b)]
-    total = parts[0] + parts[1] + label_table([jump], contour)
-    whole = labels_of(joined, contour)
-    for field in dataclasses.fields(whole):
-        assert np.allclose(getattr(total, field.name), getattr(whole, field.name), rtol=1e-14, atol=1e-15)
-    threshold = 20.0 - joined.mean() - 1.0
-    one, other = violation(contour, total, threshold), violation(contour, whole, threshold)
-    assert max(one[0], other[0]) <= min(one[1], other[1])
 
 
 def test_a_batch_gives_what_each_plan_gives_by_itself_counted_or_listed_in_any_order():

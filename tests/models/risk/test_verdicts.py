@@ -63,15 +63,16 @@ def verdicts(losses: list[FinalLoss], maximum_loss: float) -> list[tuple[Verdict
 # --- agreement ------------------------------------------------------------------------------------------
 
 
+GROUPS = (KINDS[:5], KINDS[:6], KINDS[3:6], (BELL, WIDE, OPEN), (ATOMS, CUT))
+BUDGETS = (BUDGET, Fraction(1, 1000), Fraction(2, 5))
+
+
 @pytest.mark.parametrize(
     ("terms", "budget", "count"),
     [
-        (KINDS[:5], BUDGET, 8),
-        (KINDS[:6], Fraction(1, 1000), 4),
-        (KINDS[3:6], Fraction(2, 5), 4),
-        ((BELL, WIDE, OPEN), BUDGET, 8),
-        ((ATOMS, CUT), BUDGET, 8),
-        *(pytest.param(KINDS, budget, 30, marks=pytest.mark.slow) for budget in (BUDGET, Fraction(1, 1000))),
+        *((GROUPS[group], BUDGET, 8) for group in (0, 3, 4)),
+        *((GROUPS[group], BUDGETS[group], 4) for group in (1, 2)),
+        *(pytest.param(terms, b, 12, marks=pytest.mark.slow) for terms in GROUPS for b in BUDGETS),
     ],
 )
 def test_kept_labels_and_batches_decide_as_the_evaluator_for_one_loss_does(terms, budget, count):
