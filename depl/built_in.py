@@ -1,43 +1,143 @@
-"""The methods that come with the toolkit, and their registration.
+"""The methods that come with the toolkit.
 
-`depl` lets that wait until a method is asked for: all of them together take a second to import.
+`depl` lets their registration wait until a method is asked for, and each is imported when it first runs: all
+of them together take a second to import, and most solves run one or two.
 """
 
 import functools
+import importlib
+from collections.abc import Callable
 
-from depl.heuristics.auto.greedy_fallback import with_greedy_fallback
-from depl.heuristics.auto.method import auto
-from depl.heuristics.baselines.best_expected import expected_cost, expected_greedy
-from depl.heuristics.baselines.density import density_greedy
-from depl.heuristics.baselines.peers import DRAWS, fastest_cluster, random_drafts
-from depl.heuristics.depl.method import depl
-from depl.heuristics.paper.loop import OPTIONS, depl_paper
-from depl.models.exact.counted import scenario_search
-from depl.models.exact.law import exact
-from depl.models.exact.listing import enumerate_plans
-from depl.models.programs.methods import FORM, milp
-from depl.models.solving.methods import Meaning, Proof
-from depl.models.solving.methods import register as register_method
-
-_WITH_FALLBACK = {method: with_greedy_fallback(method) for method in (depl, exact)}
-"""Made once, as registering another object under a name is refused."""
+from depl.models.foundation.later import Deferred
+from depl.models.problem.instance import Instance
+from depl.models.problem.plan import Plan
+from depl.models.solving.methods import Limits, Meaning, Method, Outcome, Proof, Registered, ship
+from depl.models.solving.options import Option
 
 
 def register_all() -> None:
-    """Register each of them under its name; again is no harm."""
-    register = functools.partial(register_method, shipped=True)
-    optimum, bound, nothing = Proof.OPTIMUM, Proof.BOUND, Proof.NOTHING
-    sampled, programs = Meaning.SCENARIOS, "Pyomo and HiGHS"
-    given = "one cluster and one dataset"
-    register("enumerate", enumerate_plans, memory=True, proof=optimum)
-    register("expected-greedy", expected_greedy, proof=nothing, needs=given)
-    register("expected-cost", expected_cost, proof=nothing, needs=given)
-    register("auto", auto, memory=True, proof=optimum)
-    register("depl", _WITH_FALLBACK[depl], proof=bound)
-    register("depl-paper", depl_paper, options=OPTIONS, version=2, proof=nothing, needs="cvxpy")
-    register("density-greedy", density_greedy, proof=nothing)
-    register("fastest-cluster", fastest_cluster, proof=nothing)
-    register("random", random_drafts, options=(DRAWS,), proof=nothing)
-    register("exact", _WITH_FALLBACK[exact], proof=optimum)
-    register("milp", milp, meaning=sampled, options=(FORM,), proof=optimum, needs=programs, rows=True)
-    register("scenario-search", scenario_search, meaning=sampled, memory=True, proof=optimum)
+    """Register each of them under its name."""
+    ship(BUILT_IN)
+
+
+def _with_fallback(method: Deferred) -> Method:
+    """The method, which under a time limit returns a greedy plan where it ends without one."""
+
+    @functools.wraps(method)
+    def run(instance: Instance, limits: Limits) -> Outcome | Plan | None:
+        from depl.heuristics.auto.greedy_fallback import with_greedy_fallback
+
+        return with_greedy_fallback(method)(instance, limits)
+
+    return run
+
+
+def _options(module: str) -> Callable[[], tuple[Option, ...]]:
+    """The options of a method, which its module lists."""
+    return lambda: tuple(importlib.import_module(module).OPTIONS)
+
+
+BUILT_IN = (
+    Registered(
+        "enumerate",
+        Deferred("depl.models.exact.listing", "enumerate_plans"),
+        "Cheapest plan by a list of all;"
+        " proves optimality, and infeasibility (inside the support of traces).",
+        memory=True,
+        proof=Proof.OPTIMUM,
+        shipped=True,
+    ),
+    Registered(
+        "expected-greedy",
+        Deferred("depl.heuristics.baselines.best_expected", "expected_greedy"),
+        "Fewest epochs of the sequence with the lowest expected loss"
+        " whose certified quantile meets the target.",
+        proof=Proof.NOTHING,
+        needs="one cluster and one dataset",
+        shipped=True,
+    ),
+    Registered(
+        "expected-cost",
+        Deferred("depl.heuristics.baselines.best_expected", "expected_cost"),
+        "Cheapest plan under a target for the expected loss, tightened until the certified quantile holds.",
+        proof=Proof.NOTHING,
+        needs="one cluster and one dataset",
+        shipped=True,
+    ),
+    Registered(
+        "auto",
+        Deferred("depl.heuristics.auto.method", "auto"),
+        "Exact search, a greedy plan and the loop in turn; the cheapest plan, and the best proved bound.",
+        memory=True,
+        proof=Proof.OPTIMUM,
+        shipped=True,
+    ),
+    Registered(
+        "depl",
+        _with_fallback(Deferred("depl.heuristics.depl.method", "depl")),
+        "Data, models and resources in turn, each ranked by a bound;"
+        " certified plans, a proved gap, any size.",
+        proof=Proof.BOUND,
+        shipped=True,
+    ),
+    Registered(
+        "depl-paper",
+        Deferred("depl.heuristics.paper.loop", "depl_paper"),
+        "DepL as printed: data, models and resources one after the other, with blacklists and ways back.",
+        listed=_options("depl.heuristics.paper.loop"),
+        version=2,
+        proof=Proof.NOTHING,
+        needs="cvxpy",
+        shipped=True,
+    ),
+    Registered(
+        "density-greedy",
+        Deferred("depl.heuristics.baselines.density", "density_greedy"),
+        "The knapsack heuristic by value density: expected fall of the loss per priced cost, then repaired.",
+        proof=Proof.NOTHING,
+        shipped=True,
+    ),
+    Registered(
+        "fastest-cluster",
+        Deferred("depl.heuristics.baselines.peers", "fastest_cluster"),
+        "One model with all data on the cluster where it is fastest, in the fewest certified epochs.",
+        proof=Proof.NOTHING,
+        shipped=True,
+    ),
+    Registered(
+        "random",
+        Deferred("depl.heuristics.baselines.peers", "random_drafts"),
+        "The best of many random plans, each with as few epochs as are certified and the cheapest resources.",
+        listed=_options("depl.heuristics.baselines.peers"),
+        proof=Proof.NOTHING,
+        shipped=True,
+    ),
+    Registered(
+        "exact",
+        _with_fallback(Deferred("depl.models.exact.law", "exact")),
+        "Cheapest plan under the law by exact search; proves optimality and infeasibility.",
+        proof=Proof.OPTIMUM,
+        shipped=True,
+    ),
+    Registered(
+        "milp",
+        Deferred("depl.models.programs.methods", "milp"),
+        "Cheapest plan under scenarios by a mixed-integer program, HiGHS or SCIP; proves it.",
+        meaning=Meaning.SCENARIOS,
+        listed=_options("depl.models.programs.methods"),
+        proof=Proof.OPTIMUM,
+        needs="Pyomo and HiGHS",
+        rows=True,
+        shipped=True,
+    ),
+    Registered(
+        "scenario-search",
+        Deferred("depl.models.exact.counted", "scenario_search"),
+        "Cheapest plan under scenarios by exact search; proves optimality and infeasibility.",
+        meaning=Meaning.SCENARIOS,
+        memory=True,
+        proof=Proof.OPTIMUM,
+        shipped=True,
+    ),
+)
+"""Each with the first line of its docstring."""

@@ -46,7 +46,7 @@ def one_pass(instance: Instance, limits: Limits) -> Outcome:
     return Outcome(Termination.EXHAUSTED, plan if met else None, 0.0, None if met else "no way to the target")
 
 
-ONE_PASS = Registered("one-pass", one_pass, "", options=(Option("order", ORDERS, "of the decisions"),))
+ONE_PASS = Registered("one-pass", one_pass, "", listed=lambda: (Option("order", ORDERS, "of the decisions"),))
 
 
 def _models(known: Instance, data: frozenset[str], limits: Limits) -> Plan:

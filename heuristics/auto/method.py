@@ -25,7 +25,6 @@ from functools import partial
 from depl.heuristics.auto.greedy_fallback import first_greedy_plan
 from depl.heuristics.auto.paused import Paused
 from depl.heuristics.baselines.density import density_greedy
-from depl.heuristics.depl.method import depl
 from depl.models.evaluation.evaluate import plan_cost
 from depl.models.exact.assignments import LARGEST_ASSIGNMENTS, count_assignments
 from depl.models.exact.choices import Choices
@@ -34,11 +33,14 @@ from depl.models.exact.listing import enumerate_plans
 from depl.models.foundation.compiling import compiling_seconds
 from depl.models.foundation.deadline import OutOfTimeError, deadline
 from depl.models.foundation.errors import NotCoveredError
+from depl.models.foundation.later import Deferred
 from depl.models.foundation.tolerances import PROOF_TOLERANCE, counts_as_proved
 from depl.models.problem.instance import Instance
 from depl.models.solving.methods import Cutoff, Limits, Outcome
 from depl.models.solving.result import Phase, Termination
 from depl.models.solving.solve import VerificationError
+
+depl = Deferred("depl.heuristics.depl.method", "depl")  # most solves end before its turn
 
 _MOMENT = 0.05, 0.5
 """Share of the limit, and CPU seconds without one, before a greedy plan is looked for. Set by hand: half the

@@ -16,6 +16,7 @@ from depl.models.solving.methods import Limits, Outcome
 from depl.models.solving.options import Option
 
 DRAWS = Option("draws", (int,), "drafts that are drawn", least=1)
+OPTIONS = (DRAWS,)
 DEFAULT_DRAWS = 1000
 """Random plans. Set by hand: time is in proportion, and the best of twice as many is better on average."""
 _MOST_PHASES = 4

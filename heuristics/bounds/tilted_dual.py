@@ -10,8 +10,8 @@ and what is earned with them along a line above h: `Chords`.
 from dataclasses import dataclass, replace
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import ndimage
 
 from depl.heuristics.bounds.cutting_planes import Part, Prices
 from depl.heuristics.bounds.dual import Dual
@@ -153,8 +153,8 @@ def _with_floors(table: FloatArray, *, from_left: bool) -> tuple[FloatArray, Flo
     bends = np.maximum(bends, 0.0)
     bends[:, :-1] += STEP / 2 * np.abs(slopes)
     size = _NARROW + 2
-    ahead = ndimage.maximum_filter1d(bends, size, axis=1, origin=-(size // 2), mode="constant")
-    around = ndimage.maximum_filter1d(ahead, size + 1, axis=1, origin=size // 2, mode="nearest")
+    ahead = scipy.ndimage.maximum_filter1d(bends, size, axis=1, origin=-(size // 2), mode="constant")
+    around = scipy.ndimage.maximum_filter1d(ahead, size + 1, axis=1, origin=size // 2, mode="nearest")
     least = table - _NARROW * (_NARROW + 1) / 4 * around
     if from_left:
         return table, ahead, np.minimum.accumulate(least, axis=1)

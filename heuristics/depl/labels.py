@@ -12,7 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from scipy import interpolate, special
+import scipy
+from scipy import special
 
 from depl.heuristics.paths.additive_labels import (
     AdditiveLabel,
@@ -267,7 +268,7 @@ class _Table:
     sign: float
     first: int = 0
     values: FloatArray = field(default_factory=lambda: np.empty(0))
-    spline: interpolate.CubicSpline | None = None
+    spline: "scipy.interpolate.CubicSpline | None" = None
 
     def at(self, u: FloatArray) -> FloatArray:
         x = np.log(u) / _STEP
@@ -281,7 +282,7 @@ class _Table:
             self.first = min(low, self.first)
         nodes = self.first + np.arange(len(self.values))
         if self.spline is None or len(self.spline.x) != len(nodes):
-            self.spline = interpolate.CubicSpline(nodes, self.values)
+            self.spline = scipy.interpolate.CubicSpline(nodes, self.values)
         return np.asarray(u * u * self.spline(x))
 
     def _extend(self, before: range, after: range) -> None:
@@ -332,7 +333,8 @@ class Saddle:
     @classmethod
     def through(cls, rates: FloatArray, logarithms: FloatArray, budget: float) -> "Saddle | None":
         """The same, given C(s) at some rates."""
-        curve = interpolate.CubicSpline(np.concatenate([[0.0], rates]), np.concatenate([[0.0], logarithms]))
+        nodes, values = np.concatenate([[0.0], rates]), np.concatenate([[0.0], logarithms])
+        curve = scipy.interpolate.CubicSpline(nodes, values)
         s = np.geomspace(rates[0], rates[-1], _FINE * len(rates))
         c, slope, curvature = curve(s), curve(s, 1), curve(s, 2)
         usable = (curvature > 0) & (s * slope > c)

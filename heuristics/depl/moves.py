@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import interpolate
 
 from depl.heuristics.bounds.cutting_planes import Cut, Prices
 from depl.heuristics.bounds.kernels import add_prices
@@ -49,7 +49,7 @@ class _Epochs:
     """Epochs of one cluster at some prices: how many of each model, and their labels against h."""
 
     counts: FloatArray
-    labels: interpolate.CubicSpline
+    labels: "scipy.interpolate.CubicSpline"
     prices: Prices
 
     def label(self, factors: FloatArray) -> FloatArray:
@@ -146,7 +146,7 @@ class DataAtPrices:
         least = float(self.factors.at(self.volumes.min()[None])[0])
         grid = np.geomspace(min(max(least, 1e-6), 0.5), 1.0, _FACTORS)
         values = restricted.label_of(members, cut.models[members], grid, rate)
-        return _Epochs(counts, interpolate.CubicSpline(np.log(grid), values), prices)
+        return _Epochs(counts, scipy.interpolate.CubicSpline(np.log(grid), values), prices)
 
     def _cheapest_clusters(self, epochs: _Epochs, data: NDArray[np.int64]) -> list[int]:
         work = np.full(len(self._price), self._work[data].sum())

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from scipy import optimize, special
+import scipy
+from scipy import special
 
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.problem.epochs import FinalLoss, Term
@@ -99,7 +100,7 @@ def best_rate(loss: FinalLoss, budget: Fraction | float) -> float | None:
         return entropic_label(share, math.exp(exponent)).quantile(loss)
 
     # Far from the saddle the bound is monotone, so the interval only has to contain the saddle.
-    found = optimize.minimize_scalar(bound, bounds=(middle - 6, middle + 6), method="bounded")
+    found = scipy.optimize.minimize_scalar(bound, bounds=(middle - 6, middle + 6), method="bounded")
     return math.exp(float(found.x))
 
 

@@ -1,7 +1,10 @@
 """Work that waits until somebody needs it, so that ``import depl`` does not pay for it."""
 
+import functools
+import importlib
 import threading
 from collections.abc import Callable
+from typing import Any
 
 
 class Later:
@@ -29,6 +32,23 @@ class Later:
                 except BaseException:
                     self._calls.insert(0, call)
                     raise
+
+
+class Deferred:
+    """A function of another module, which is imported when the function is first called."""
+
+    def __init__(self, module: str, name: str) -> None:
+        self.module, self.__name__ = module, name
+
+    def __call__(self, *given: Any, **named: Any) -> Any:
+        """What the function returns."""
+        return self.function(*given, **named)
+
+    @functools.cached_property
+    def function(self) -> Callable[..., Any]:
+        """The function itself."""
+        found: Callable[..., Any] = getattr(importlib.import_module(self.module), self.__name__)
+        return found
 
 
 METHODS = Later()

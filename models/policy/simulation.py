@@ -12,7 +12,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.users_code import exits_are_errors
@@ -83,7 +83,7 @@ def mean_interval(mean: float, deviation: float, runs: int) -> tuple[float, floa
     """Student's interval of an expectation, `CONFIDENCE`; infinite for a single run."""
     if runs < 2:
         return -math.inf, math.inf
-    half = float(stats.t.ppf((1 + CONFIDENCE) / 2, runs - 1)) * deviation / math.sqrt(runs)
+    half = float(scipy.stats.t.ppf((1 + CONFIDENCE) / 2, runs - 1)) * deviation / math.sqrt(runs)
     return mean - half, mean + half
 
 
@@ -183,7 +183,7 @@ class _Drawn:
 
 def _refuted(policy: Policy, found: Simulation, lowest: float) -> list[str]:
     claimed, told = policy.certificate, []
-    if stats.binom.cdf(found.reached, found.runs, claimed.reached) < RISK:
+    if scipy.stats.binom.cdf(found.reached, found.runs, claimed.reached) < RISK:
         share = found.reached / found.runs
         told.append(f"P(reached) >= {claimed.reached:.9g}: {share:.9g} of {found.runs} runs reached it")
     if found.runs > 1 and found.cost - _bernstein(found) > claimed.cost * (1 + 1e-9):

@@ -9,6 +9,7 @@ from depl.models.solving.methods import Limits, Outcome
 from depl.models.solving.options import Option
 
 FORM = Option("form", ("price", "cone"), "linear, for HiGHS, or the program as the paper prints it, for SCIP")
+OPTIONS = (FORM,)
 
 
 def milp(instance: Instance, limits: Limits) -> Outcome:

@@ -16,7 +16,7 @@ from fractions import Fraction
 from typing import Any
 
 import msgspec
-from scipy import optimize
+import scipy
 
 from depl.models.foundation.documents import decimal
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
@@ -205,7 +205,8 @@ def _least_bound(total: FinalLoss) -> tuple[float, float]:
     while away < _FARTHEST and (further := bound(away + _STRIDE)) <= least:
         away, least = away + _STRIDE, further
     around = away - _STRIDE, away + _STRIDE
-    found = optimize.minimize_scalar(bound, bounds=around, method="bounded", options={"maxiter": _REFINED})
+    limit = {"maxiter": _REFINED}
+    found = scipy.optimize.minimize_scalar(bound, bounds=around, method="bounded", options=limit)
     away, least = (float(found.x), float(found.fun)) if found.fun < least else (away, least)
     return mean + spread * math.exp(away), least
 

@@ -3,7 +3,7 @@
 import math
 import operator
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from enum import Enum
 from numbers import Integral
@@ -260,13 +260,18 @@ class Registered:
     run: Method
     summary: str
     meaning: Meaning = Meaning.LAW
-    options: tuple[Option, ...] = ()
+    listed: Callable[[], tuple[Option, ...]] = tuple
     memory: bool = False
     version: int = 1
     proof: Proof | None = None
     needs: str = ""
     shipped: bool = False
     rows: bool = False
+
+    @property
+    def options(self) -> tuple[Option, ...]:
+        """What ``listed`` lists, which may import the method."""
+        return self.listed()
 
 
 _REGISTRY: dict[str, Registered] = {}
@@ -288,13 +293,11 @@ def register(
     version: int = 1,
     proof: Proof | None = None,
     needs: str = "",
-    shipped: bool = False,
     rows: bool = False,
 ) -> None:
     """Make ``method`` available under ``name`` in solve, benchmarks and reports.
 
-    Options may be given by their names alone; the rest is as in `Registered`. ``shipped`` is for
-    `depl.built_in` alone.
+    Options may be given by their names alone; the rest is as in `Registered`.
 
     Raises
     ------
@@ -311,19 +314,15 @@ def register(
         raise InvalidInputError(f"a method {name!r} is registered already; choose another name")
     sentence = summary or (method.__doc__ or "").strip().split("\n")[0]
     taken = tuple(Option(item) if isinstance(item, str) else item for item in options)
+    shipped = known is not None and known.shipped
     _REGISTRY[name] = Registered(
-        name,
-        method,
-        sentence,
-        meaning,
-        taken,
-        memory,
-        version,
-        proof=proof,
-        needs=needs,
-        shipped=shipped or (known is not None and known.shipped),
-        rows=rows,
+        name, method, sentence, meaning, lambda: taken, memory, version, proof, needs, shipped, rows
     )
+
+
+def ship(methods: Iterable[Registered]) -> None:
+    """Register what comes with depl (`depl.built_in`)."""
+    _REGISTRY.update({method.name: method for method in methods})
 
 
 def is_shipped(name: str) -> bool:

@@ -18,8 +18,8 @@ from functools import cache
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import signal
 
 from depl.models.problem.policy import STOP, NextEpoch, Policy, PolicyNode
 from depl.models.problem.traced_law import TracedLaw
@@ -176,7 +176,7 @@ def _convolved(one: FloatArray, other: FloatArray) -> FloatArray:
             found[place : place + one.size] += other[place] * one
         return found
     method = "direct" if min(one.size, other.size) <= _FEW else "fft"
-    return np.asarray(signal.convolve(one, other, method=method))
+    return np.asarray(scipy.signal.convolve(one, other, method=method))
 
 
 def exact_reached(policy: Policy, walk: Walk, losses: FloatArray) -> Fraction | None:

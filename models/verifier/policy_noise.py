@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
-from scipy import signal
+import scipy
 
 from depl.models.verifier.laws import (
     FloatArray,
@@ -182,7 +182,7 @@ def _sum_on_cells(
     parted = np.concatenate([below[:1], shares, above[-1:]])
     for value, weight in zip(noise.values.tolist(), noise.weights.tolist(), strict=True):
         over, under = _tails(one, (places + EDGE * parts - 0.5) * width - value)
-        found = signal.fftconvolve(_between(over, under, parts), shares, mode="valid")
+        found = scipy.signal.fftconvolve(_between(over, under, parts), shares, mode="valid")
         masses += weight * np.maximum(found[::parts], 0.0)
         sides[0] += weight * float(_tails(one, outer[0] - value - beyond)[1] @ parted)
         sides[1] += weight * float(_tails(one, outer[1] - value - beyond)[0] @ parted)

@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy
-from scipy import optimize
 
 from depl.models.problem.laws import Empirical
 from depl.models.problem.traced_law import TracedLaw
@@ -221,7 +220,7 @@ def _confident(runs: int, confidence: float) -> tuple[float, ...]:
     """Weights of ascending losses and one more: the last x + 1 have the greatest share that x of n allow."""
     shares = [0]
     for above in range(runs):
-        end = optimize.brentq(
+        end = scipy.optimize.brentq(
             lambda share, above=above: scipy.stats.binom.cdf(above, runs, share) - (1 - confidence),
             above / runs,
             1.0,

@@ -68,13 +68,29 @@ def statements(tree: ast.AST) -> Iterator[ast.AST]:
 
 
 def imported_names(tree: ast.AST) -> Iterator[tuple[int, str]]:
-    """Line and full name of everything that a file imports, wherever it stands."""
+    """Line and full name of everything that a file imports, wherever it stands, at once or `Deferred`."""
+    for node in deferred(tree):
+        module, name = (str(getattr(given, "value", "")) for given in node.args)
+        yield node.lineno, f"{module}.{name}"
     for node in statements(tree):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             prefix = "." * node.level + (node.module or "")
             yield from ((node.lineno, f"{prefix}.{alias.name}") for alias in node.names)
+
+
+def deferred(tree: ast.AST) -> Iterator[ast.Call]:
+    """What is imported when it is first called (`depl.models.foundation.later.Deferred`)."""
+    if any(
+        name.name == "Deferred"
+        for node in statements(tree)
+        if isinstance(node, ast.ImportFrom)
+        for name in node.names
+    ):
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Deferred":
+                yield node
 
 
 @cache
