@@ -70,16 +70,11 @@ def test_a_field_that_does_not_fit_is_refused_with_its_place(value: object, mess
     assert (error.path, error.message) == (".length", message)
 
 
-@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
-def test_numbers_in_lists_must_be_finite_too(value: float) -> None:
-    error = refusal(lambda: Route(name="a", heights=(0.0, 1.0, value)))
-    assert error.path == ".heights[2]"
-    assert "must be a finite number" in error.message
-
-
-def test_results_may_be_as_small_or_large_as_they_come_but_not_infinite() -> None:
-    assert Measured(value=1e-308).value == 1e-308
-    assert Measured(value=1e308).value == 1e308
+def test_numbers_in_lists_must_be_finite_too_and_results_may_be_of_any_size_but_that() -> None:
+    for value in (math.nan, math.inf, -math.inf):
+        error = refusal(Route, name="a", heights=(0.0, 1.0, value))
+        assert (error.path, "must be a finite number" in error.message) == (".heights[2]", True)
+    assert [Measured(value=value).value for value in (1e-308, 1e308)] == [1e-308, 1e308]
     assert refusal(Measured, value=math.inf).path == ".value"
 
 
@@ -127,17 +122,6 @@ def test_a_key_that_occurs_twice_is_refused_with_its_place_in_the_document() -> 
     )
     again = text.replace('"name"', '"version": 3, "name"')
     assert refusal(decode_document, again, Route).path == "$.version"
-
-
-numbers = st.floats(1e-100, 1e100)
-
-
-@given(length=numbers, slope=st.just(0.0) | numbers.map(lambda size: -size))
-def test_every_record_reads_back_as_itself(length: float, slope: float) -> None:
-    route = Route(name="é \U0001f600", legs=(Leg(length=length, slope=slope),) * 2, heights=(slope,))
-    again = decode_document(encode_document(route), Route)
-    assert again == route
-    assert encode_document(again) == encode_document(route)
 
 
 def test_a_document_opens_with_its_format_and_version_and_ends_with_a_line_break() -> None:

@@ -1,6 +1,5 @@
 """What is refused in an instance or a plan (``bad_instances``): with its JSON path and its message."""
 
-import itertools
 import json
 import math
 import re
@@ -83,36 +82,17 @@ def test_no_number_may_be_nan_or_infinite(path: str, value: float) -> None:
     assert "not a JSON document: JSON is malformed" in error.message
 
 
-HEAD = '{"format": "depl-instance", "version": '
+@pytest.mark.parametrize("digits", ["1e400", "-1e400", "1" + 400 * "0"])
+def test_a_number_that_does_not_fit_into_a_double_is_refused_when_read(digits: str) -> None:
+    error = refusal(Instance.from_json, json.dumps(RICH).replace('"capacity": 10', f'"capacity": {digits}'))
+    assert (error.path, "out of range" in error.message) == ("$.clusters[0].capacity", True)
 
 
-@pytest.mark.parametrize(
-    ("text", "path", "message"),
-    [
-        *(
-            (
-                json.dumps(RICH).replace('"capacity": 10', f'"capacity": {digits}'),
-                ".clusters[0].capacity",
-                words,
-            )
-            for digits, words in itertools.product(["1e400", "-1e400", "1" + 400 * "0"], ["out of range"])
-        ),
-        ("", "", "not a JSON document"),
-        ("name: rich", "", "not a JSON document"),
-        ("null", "", "Expected `object`, got `null`"),
-        ("{}", "", "missing required field `format`"),
-        ('{"format": "depl-plan", "version": 1}', ".format", "a 'depl-instance' one is needed here"),
-        ('{"format": "depl-instance"}', "", "missing required field `version`"),
-        (HEAD + "2}", ".version", "which reads 1; update one of them"),
-        (HEAD + '"1"}', ".version", "Expected `int`, got `str`"),
-        (HEAD + '1, "x": ' + 10**5 * "[", "", "nested too deeply to be read"),
-        (HEAD + '1, "x": ' + 10**5 * '{"x":', "", "nested too deeply"),
-    ],
-)
-def test_a_file_that_is_no_instance_is_refused(text: str, path: str, message: str) -> None:
-    error = refusal(Instance.from_json, text)
-    assert error.path == f"${path}"
-    assert message in error.message
+def test_a_file_of_another_kind_or_version_is_no_instance() -> None:
+    error = refusal(Instance.from_json, '{"format": "depl-plan", "version": 1}')
+    assert (error.path, "a 'depl-instance' one is needed here" in error.message) == ("$.format", True)
+    error = refusal(Instance.from_json, '{"format": "depl-instance", "version": 2}')
+    assert (error.path, "which reads 1; update one of them" in error.message) == ("$.version", True)
 
 
 def test_priced_computing_needs_some_limit_of_time(steady: Instance) -> None:

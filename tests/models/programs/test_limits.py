@@ -18,7 +18,7 @@ from depl.models.scenarios.files import load_scenarios
 from depl.models.solving.methods import Limits, find
 from depl.models.solving.result import DualBound, Termination
 from tests.cases.sampled_plans import HARD_OPTIMUM, hard_problem, meets_all
-from tests.oracles.scenario_enumeration import cheapest_under_scenarios
+from tests.oracles.brute_force import cheapest_under_scenarios
 
 ROOT = Path(__file__).resolve().parents[3]
 DATA = ROOT / "tests" / "data"
