@@ -304,14 +304,6 @@ def subsets(*rows: tuple[str, float]) -> Document:
     return {"type": "table", "subsets": [{"datasets": list(names), "epochs": value} for names, value in rows]}
 
 
-def letters(document: Document, names: str) -> Document:
-    """The document with one dataset per letter, and nothing that refers to other ones."""
-    document["datasets"] = [{"name": name, "volume": 1} for name in names]
-    document["transfers"] = []
-    del document["models"][1]["compute"]
-    return document
-
-
 DATA_LAWS = [
     Bad(
         "data_law",

@@ -234,9 +234,9 @@ def schema() -> jsonschema.protocols.Validator:
 def test_the_schema_accepts_every_shipped_instance(
     schema: jsonschema.protocols.Validator, runs: int | None
 ) -> None:
-    """By default with as many of the recorded runs, which all have the same fields."""
+    """By default with as many of the recorded runs, which all have the same fields, and one target each."""
     for entry in library.describe():
-        for target in entry.targets or (None,):
+        for target in entry.targets[: 1 if runs else None] or (None,):
             content = json.loads(library.load(entry.name, target).to_json())
             if "traced_law" in content:
                 content["traced_law"]["runs"] = content["traced_law"]["runs"][:runs]
