@@ -1,8 +1,7 @@
 """Every sequence of configurations of a tiny sampled problem, one by one, for the tests of the programs."""
 
-import itertools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from depl.models.exact.sampled import SampledProblem
 from depl.models.programs.attainable import attainable
 from depl.models.programs.formulations import Price, labels
 from depl.models.scenarios.draws import draw_scenarios
+from tests.oracles.search import sequences
 
 HARD_OPTIMUM = 28.968559573246672
 """Of `hard_problem`, proved by two programs in a longer run."""
@@ -31,19 +31,6 @@ def hard_problem(scenarios: int = 100) -> SampledProblem:
 def price_space(problem: SampledProblem) -> pyo.ConcreteModel:
     """The program of the form ``price`` with its first cuts: a relaxation."""
     return Price(problem, attainable(problem)).model
-
-
-def sequences(problem: SampledProblem) -> Iterator[tuple[Configuration, ...]]:
-    """All with at least one epoch that the switches allow and that give every cluster one subset."""
-    for length in range(1, problem.epochs + 1):
-        for choices in itertools.product(problem.configurations, repeat=length):
-            before = [problem.initial_model, *(g.model for g in choices)]
-            steps = [step for step in itertools.pairwise(before) if step[0] is not None]
-            held = {(g.cluster, g.datasets) for g in choices}
-            if len({cluster for cluster, _ in held}) == len(held) and all(
-                problem.may_follow[step] for step in steps
-            ):
-                yield choices
 
 
 def meets_all(problem: SampledProblem, choices: tuple[Configuration, ...]) -> bool:

@@ -36,14 +36,19 @@ def with_negative_switches(problem: SampledProblem) -> SampledProblem:
     return SampledProblem(problem.instance, scenarios)
 
 
+def sequences(problem: SampledProblem) -> Iterator[tuple[Configuration, ...]]:
+    """All with at least one epoch that are `consistent`."""
+    for length in range(1, problem.epochs + 1):
+        every = itertools.product(problem.configurations, repeat=length)
+        yield from (choices for choices in every if consistent(problem, choices))
+
+
 def feasible_plans(problem: SampledProblem) -> Iterator[tuple[float, tuple[Configuration, ...]]]:
     """(cost, configurations) of every feasible plan."""
     if problem.misses(()) <= problem.allowed:
         yield 0.0, ()
-    for length in range(1, problem.epochs + 1):
-        for choices in itertools.product(problem.configurations, repeat=length):
-            if not consistent(problem, choices) or problem.misses(choices) > problem.allowed:
-                continue
+    for choices in sequences(problem):
+        if problem.misses(choices) <= problem.allowed:
             allocation = problem.allocation(choices)
             if allocation.feasible:
                 yield allocation.cost + problem.transfers(choices), choices
