@@ -73,6 +73,13 @@ def test_ages_are_pooled_as_the_coefficients_say() -> None:
     assert (pooled.runs, pooled.losses) == (2, (5.0, 8.0))
 
 
+def test_a_pooled_jump_takes_the_jumps_from_all_predecessors_and_another_its_own() -> None:
+    law = by_hand()
+    assert law.rows[FAR, False, 1, CUT].residuals.tolist() == [2 - 2.0, 1 - 2.5, 3 - 1.0]
+    assert law.rows[FAR, False, 1, CUT].runs == 3
+    assert law.rows[FAR, False, 1, FULL].runs == 2
+
+
 @pytest.mark.parametrize(
     "place", [Position(FAR, None, 1, 0), Position(CUT, FULL, 1, 1), Position(FULL, None, 3, 0)]
 )
