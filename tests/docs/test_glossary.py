@@ -1,33 +1,79 @@
-"""The glossary and the table of places name what exists, in order, and words that the pages use."""
+"""Glossary, table of places and symbol table name what exists, and all of it, in words that the pages use."""
 
+import importlib
 import re
 
-import pytest
-
 from tests.docs.pages import DOCS, text_of
-from tests.docs.test_symbol_table import resolves
 
+# Every symbol that Sec. III, IV and VI-A of the paper introduce for the problem and the method.
+PAPERS = r"""
+n \in \mathcal N; d \in \mathcal D; m \in \mathcal M; r(n); b(n); \kappa(n); \beta(d, n); s(m);
+c(k, m, d); \ell^{\text{run}}(k, d, m); \ell^{\text{sw}}(k, d, m, m'); k; y(k, n); z(d, n); x(k, n); K;
+m(k); T(k); \ell(k); \ell(0); \ell_\omega(K); \ell_\omega^{\max}; \omega; T^{\max}; \hat{\mathcal D};
+\hat K(\hat{\mathcal D}); \hat T(\hat{\mathcal D}); \eta; i; j; \Omega; \varepsilon; A_m; B_m;
+\mathcal X_m; x \sim \mathcal X_m
+"""
+PAPER = [symbol.strip() for symbol in PAPERS.split(";")]
+OURS = ["q(d)", "Q_0", "h(D)", r"K_{\max}", r"\tau", r"p = 1 - \omega", "N", r"\lambda", r"\psi_k(\lambda)"]
+"""What the toolkit adds to the problem."""
 GLOSSARY = text_of("docs/glossary.rst").partition(".. glossary::\n")[2]
 ENTRIES = dict(re.findall(r"(?m)^   (\S[^\n]*)\n((?:      .*\n)+)", GLOSSARY))
 """Words, with what is said of them."""
-PLACES = re.findall(r"``(depl\.[\w.]+)``", text_of("docs/architecture.rst"))
+TABLES = [
+    [re.findall(r"^   [* ] - (.*)$", row, re.MULTILINE) for row in re.split(r"(?m)^(?=   \* - )", block)[2:]]
+    for block in text_of("docs/symbols.rst").split(".. list-table::")[1:]
+]
+"""The cells of the list-tables of the symbols, without their heads."""
 
 
-def test_the_words_are_in_order_each_stands_once_and_the_other_pages_use_it():
+def resolves(name: str) -> bool:
+    """Whether a dotted name leads to a module, or to an attribute or declared field of something in one."""
+    parts = name.split(".")
+    for length in range(len(parts), 0, -1):
+        try:
+            found: object = importlib.import_module(".".join(parts[:length]))
+        except ModuleNotFoundError:
+            continue
+        for part in parts[length:]:
+            if isinstance(found, type) and any(
+                part in vars(base).get("__annotations__", {}) for base in found.__mro__
+            ):
+                return part == parts[-1]
+            if not hasattr(found, part):
+                return False
+            found = getattr(found, part)
+        return True
+    return False
+
+
+def test_the_words_are_in_order_explained_and_used_by_the_other_pages():
     assert len(ENTRIES) > 20
     assert list(ENTRIES) == sorted(ENTRIES)
+    assert all(len(told.partition("``depl.")[0].split()) >= 5 for told in ENTRIES.values())
     pages = (path.read_text(encoding="utf-8") for path in DOCS.rglob("*.rst") if path.name != "glossary.rst")
     text = " ".join(" ".join(page.lower().split()) for page in pages)
     assert [word for word in ENTRIES if word not in text] == []
 
 
-@pytest.mark.parametrize("word", ENTRIES)
-def test_a_word_is_explained_and_leads_to_code(word):
-    sentence, _, name = ENTRIES[word].strip().rpartition("``depl.")
-    assert len(sentence.split()) >= 5
-    assert resolves("depl." + name.rstrip("`")), f"correct docs/glossary.rst: {name}"
+def test_every_symbol_of_the_model_is_listed_exactly_once_with_all_columns():
+    rows = [row for table in TABLES for row in table]
+    assert ({len(row) for row in rows}, all(cell.strip() for row in rows for cell in row)) == ({5}, True)
+    papers, ours = ([re.fullmatch(r":math:`(.+)`", row[0])[1] for row in table] for table in TABLES)
+    assert sorted(papers) == sorted(PAPER)
+    assert len(set(ours)) == len(ours)
+    assert set(OURS) <= set(ours)
+    assert not set(ours) & set(PAPER)
 
 
-@pytest.mark.parametrize("name", PLACES)
-def test_a_place_named_by_the_architecture_exists(name):
-    assert resolves(name), f"correct docs/architecture.rst: {name}"
+def test_every_name_of_the_three_pages_exists_and_one_that_does_not_is_noticed():
+    words = [told.strip().rpartition("``depl.")[2].rstrip("`") for told in ENTRIES.values()]
+    named = {
+        "glossary": [f"depl.{name}" for name in words],
+        "symbols": [re.fullmatch("``(.+)``", row[2])[1] for table in TABLES for row in table],
+        "architecture": re.findall(r"``(depl\.[\w.]+)``", text_of("docs/architecture.rst")),
+    }
+    assert all(len(names) > 10 for names in named.values())
+    for page, names in named.items():
+        assert [name for name in names if not resolves(name)] == [], f"correct docs/{page}.rst"
+    for name in ("depl.models.nothing", "depl.models.problem.instance.Cluster.nothing"):
+        assert not resolves(name)

@@ -1,8 +1,10 @@
-"""What all commands have in common: help, examples, options, and that help and every slip are cheap."""
+"""What all commands have in common: help, examples, options, completion; help and every slip are cheap."""
 
 import inspect
 import json
+import os
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Collection, Iterator
@@ -38,29 +40,42 @@ ALL = {" ".join(words): command for words, command in options.every(ROOT)}
 LINES = [
     *([*name.split(), word] for name in ALL for word in ("--help", "--no-such-option")),
     *([*name.split(), "no-such-command"] for name, item in ALL.items() if isinstance(item, click.Group)),
-    *map(str.split, ("solve", "solve tiny --gap 5", "solve tiny two", "front tiny --against nothing")),
-    ["--version"],
-    [],
+    *map(str.split, ("solve", "solve tiny two", "front tiny --against nothing")),
 ]
 
 
-def test_help_and_every_slip_load_no_other_library_than_click_and_end_with_their_exit_codes() -> None:
-    program = (
-        "import contextlib, io, json, sys\n"
-        "before = set(sys.modules)\n"
-        "from depl.cli import main\n"
-        "with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):\n"
-        "    codes = [main(words) for words in json.load(sys.stdin)]\n"
-        "print(json.dumps([codes, sorted({name.split('.')[0] for name in set(sys.modules) - before})]))\n"
-    )
-    command = [sys.executable, "-c", program]
+PROGRAM = """
+import contextlib, io, json, sys
+before = set(sys.modules)
+from depl.cli import COMMANDS, FIRST, main
+codes, early = [], ()
+with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+    for words in json.load(sys.stdin):
+        if words[:1] == ["demo"] and not early:
+            early = sorted(set(sys.modules) - before)
+        codes.append(main(words))
+found = [name for name in early if name.startswith("depl.commands.")]
+print(json.dumps([codes, sorted({name.split(".")[0] for name in set(sys.modules) - before}), found]))
+"""
+
+
+def test_help_and_every_slip_load_click_and_the_command_alone_and_end_with_their_exit_codes() -> None:
+    first = [[], ["--version"], ["--help"], ["check", "--help"], ["solve", "tiny", "--gap", "5"]]
+    lines = [*first, ["demo", "--help"], *LINES]
     done = subprocess.run(
-        command, cwd=ROOT_FOLDER, input=json.dumps(LINES), capture_output=True, text=True, check=True
+        [sys.executable, "-c", PROGRAM],
+        cwd=ROOT_FOLDER,
+        input=json.dumps(lines),
+        capture_output=True,
+        text=True,
+        check=True,
     )
-    codes, loaded = json.loads(done.stdout)
-    answered = [not words or words[-1] in ("--help", "--version") for words in LINES]
+    codes, loaded, early = json.loads(done.stdout)
+    answered = [not words or words[-1] in ("--help", "--version") for words in lines]
     assert codes == [0 if well else 2 for well in answered]
     assert set(loaded) - sys.stdlib_module_names == {"depl", "click"}
+    others = {COMMANDS[name].partition(":")[0] for name in set(COMMANDS) - {*FIRST, "traces"}}
+    assert not others & set(early)  # fit takes traces as it does
 
 
 def test_the_first_screen_has_at_most_twenty_lines_and_every_command(ask) -> None:
@@ -74,22 +89,20 @@ def test_the_first_screen_has_at_most_twenty_lines_and_every_command(ask) -> Non
     assert "..." not in out
 
 
-@pytest.mark.parametrize("name", ALL)
 def test_every_help_says_what_a_command_does_fits_its_width_and_ends_with_its_examples(
-    ask, name, monkeypatch
+    ask, monkeypatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "100")
-    code, out, _ = ask(*name.split(), "--help")
-    head, _, shown = out.partition("\nexamples:\n")
-    assert code == 0
-    assert not name or head.split("\n\n")[1].strip().endswith((".", "'"))
-    assert not name or max(map(len, head.splitlines())) <= 100
-    assert "``" not in head
-    examples = ALL[name].examples
-    assert shown == "".join(f"  {line}\n" for line in examples)
-    assert len(examples) in (2, 3)
-    assert max(map(len, examples)) <= 118
-    assert any(line.startswith(f"depl {name}".rstrip()) for line in examples)
+    for name, command in ALL.items():
+        code, out, _ = ask(*name.split(), "--help")
+        head, _, shown = out.partition("\nexamples:\n")
+        assert (code, "``" in head) == (0, False), name
+        assert not name or head.split("\n\n")[1].strip().endswith((".", "'")), name
+        assert not name or max(map(len, head.splitlines())) <= 100, name
+        assert shown == "".join(f"  {line}\n" for line in command.examples)
+        assert len(command.examples) in (2, 3), name
+        assert max(map(len, command.examples)) <= 118, name
+        assert any(line.startswith(f"depl {name}".rstrip()) for line in command.examples), name
 
 
 SLOW = ("demo", "train", "certify", "diagnose", "fit", "traces", "policy", "figures", "warm-up", "bench")
@@ -114,19 +127,18 @@ def test_the_examples_that_are_quick_run_one_after_the_other(name, ask, tmp_path
         assert out or err, line
 
 
-@pytest.mark.parametrize("name", ALL)
-def test_every_example_is_understood_and_names_what_there_is(name) -> None:
-    written = {"runs.csv", "digits.json", "run.jsonl"}  # which examples call the reader's own
-    for line in ALL[name].examples:
-        words = shlex.split(line, comments=True)
-        if words[0] == "echo":
-            written.add(words[3])
-            continue
-        run, found = parsed(words[1:])
-        for given, known in named(run.__name__, found):
-            assert given in known or given in written, (line, given)
-        if out := getattr(found, "out", None):
-            written.add(out)
+def test_every_example_is_understood_and_names_what_there_is() -> None:
+    for command in ALL.values():
+        written = {"runs.csv", "digits.json", "run.jsonl"}  # which examples call the reader's own
+        for line in command.examples:
+            words = shlex.split(line, comments=True)
+            if words[0] == "echo":
+                written.add(words[3])
+                continue
+            run, found = parsed(words[1:])
+            for given, known in named(run.__name__, found):
+                assert given in known or given in written, (line, given)
+            written |= {getattr(found, "out", None)}
 
 
 def named(command: str, asked: options.Options) -> Iterator[tuple[str, Collection[str]]]:
@@ -210,9 +222,9 @@ UNDERSTOOD = {
 }
 
 
-@pytest.mark.parametrize("line", UNDERSTOOD)
-def test_what_was_understood_before_is_understood(line) -> None:
-    assert vars(parsed(line.split(" "))[1]).items() >= UNDERSTOOD[line].items()
+def test_what_was_understood_before_is_understood() -> None:
+    for line, wanted in UNDERSTOOD.items():
+        assert vars(parsed(line.split(" "))[1]).items() >= wanted.items(), line
 
 
 def test_the_ending_of_a_figure_chooses_its_format() -> None:
@@ -220,3 +232,55 @@ def test_the_ending_of_a_figure_chooses_its_format() -> None:
     assert options.figure_files("a.b/fig.png").paths() == ("a.b/fig.png",)
     assert options.figure_files("fig.PDF").paths("-loss") == ("fig-loss.pdf",)
     assert options.figure_files("loss-9.5").paths() == ("loss-9.5.png", "loss-9.5.svg")
+
+
+OFFERED = {
+    "": sorted(COMMANDS),
+    "so": ["solve"],
+    "--ver": ["--version"],
+    "solve paper-alexnet-d": [name for name in full_names() if name.startswith("paper-alexnet-d")],
+    "solve tiny --met": ["--method"],
+    "solve --method sce": ["scenario-search"],
+    "front tiny --against ": ["loss", "probability", "time"],
+    "instances s": ["schema", "show"],
+    "methods ra": ["random"],
+    "knapsack f4": ["f4_l-d_kp_4_11"],
+    "completion ": ["bash", "fish", "zsh"],
+    "solve bench --wor": [],
+}
+"""What may follow the words of a line."""
+
+
+@pytest.mark.parametrize("line", OFFERED)
+def test_a_shell_that_asks_what_may_follow_gets_the_words_that_there_are(monkeypatch, capsys, line) -> None:
+    monkeypatch.setenv("_DEPL_COMPLETE", "bash_complete")
+    monkeypatch.setenv("COMP_WORDS", f"depl {line}")
+    monkeypatch.setenv("COMP_CWORD", str(len(line.split(" "))))
+    monkeypatch.setattr(sys, "argv", ["depl"])
+    assert main() == 0
+    found = [row.partition(",")[2] for row in capsys.readouterr().out.splitlines() if row]
+    assert sorted(found) == sorted(OFFERED[line])
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash here")
+def test_bash_itself_offers_what_may_follow_by_the_script_of_depl(ask, tmp_path) -> None:
+    command = tmp_path / "depl"  # as a shell finds it
+    command.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m depl "$@"\n', encoding="utf-8")
+    command.chmod(0o755)
+    asked = "COMP_WORDS=(depl solve tiny --met); COMP_CWORD=3; _depl_completion depl; echo ${COMPREPLY[@]}"
+    folders = {"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(ROOT_FOLDER)}
+    done = subprocess.run(
+        ["bash", "-c", f"{ask('completion', 'bash')[1]}\n{asked}"],
+        env={**os.environ, **folders},
+        cwd=ROOT_FOLDER,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == "--method\n"
+
+
+@pytest.mark.parametrize(("shell", "word"), [("zsh", "#compdef depl"), ("fish", "complete --no-files")])
+def test_the_scripts_of_other_shells_ask_depl(ask, shell, word) -> None:
+    code, out, err = ask("completion", shell)
+    assert (code, err, word in out, f"_DEPL_COMPLETE={shell}_complete" in out) == (0, "", True, True)

@@ -26,18 +26,6 @@ class ImportedLogistic(depl.Law, frozen=True, kw_only=True, tag="imported_logist
 
 depl.register_law(ImportedLogistic)
 """
-METHOD = """
-import depl
-
-def steady(instance, limits):
-    return depl.solve(instance, "enumerate").plan
-
-print("registering")
-depl.register("imported-steady", steady)
-"""
-BY_IT = ("solve", "tiny", "--method", "imported-steady")
-
-
 FAULTS = {
     "None / 2": "TypeError",
     "raise SystemExit(3)": "SystemExit: 3",  # exit code 3 would read as *proved infeasible*
@@ -88,23 +76,40 @@ depl.register_law(Talking)
 """
 
 
-def test_with_json_nothing_but_the_answer_is_on_standard_output(tmp_path, steady):
+PROGRAM = """
+import sys
+from depl.cli import main
+path, instance, bad = sys.argv[1:]
+codes = [main(["solve", instance, "--method", "imported-talking", "--json", "--import", path])]
+sys.stdout.flush()
+for name in bad, "good":
+    codes.append(main(["solve", "tiny", "--import", name]))
+print("codes", *codes, file=sys.stderr)
+"""
+
+
+def test_a_process_of_its_own_imports_first_and_with_json_nothing_but_the_answer_is_on_standard_output(
+    tmp_path, steady
+):
     """Neither what Python prints, nor what a library or a process writes past it, now or from a buffer."""
-    path, instance = tmp_path / "talking.py", tmp_path / "instance.json"
+    path, instance, bad = (tmp_path / name for name in ("talking.py", "instance.json", "bad.py"))
     lines = [line for line in TALKS.values() if "law" not in line]
     path.write_text(TALKING.format("\n    ".join(lines), TALKS["by a law"]), encoding="utf-8")
+    bad.write_text("x = 1 / 0", encoding="utf-8")
     document = put(json.loads(steady.to_json()), "models[0].improvement.noise", {"type": "talking"})
     instance.write_text(json.dumps(document), encoding="utf-8")
-    words = ("solve", str(instance), "--method", "imported-talking", "--import", str(path), "--json")
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
-    command = [sys.executable, "-m", "depl", *words]
+    command = [sys.executable, "-c", PROGRAM, path, instance, bad]
     done = subprocess.run(
-        command, cwd=ROOT, capture_output=True, text=True, check=False, env=environment
+        command, cwd=ROOT, capture_output=True, text=True, check=True, env=environment
     )  # its standard output is a pipe, and so has buffers
     answer = json.loads(done.stdout)
-    assert (done.returncode, answer["method"]) == (5, "imported-talking")
+    assert (answer["method"], done.stderr.splitlines()[-1]) == ("imported-talking", "codes 5 2 2")
     assert answer["reason"] == "no plan found: the method returns None"
     assert [line for line in TALKS if line not in done.stderr] == []
+    assert "Traceback" not in done.stderr
+    assert f"depl: {bad}: cannot be imported: ZeroDivisionError: division by zero (line 1)" in done.stderr
+    assert "depl: good: cannot be imported: ModuleNotFoundError" in done.stderr
 
 
 def test_a_method_that_closes_the_standard_output_is_no_defect(monkeypatch, capsys, own_methods):
@@ -130,24 +135,3 @@ def test_a_law_of_a_file_is_known_to_every_command_that_reads_an_instance(ask, t
         assert ask(*words, *imported)[::2] == (0, ""), words
     code, schema, _ = ask("instances", "schema", *imported)
     assert (code, "imported_logistic" in schema) == (0, True)
-
-
-def test_a_process_of_its_own_imports_before_anything_is_solved(tmp_path):
-    """Nothing is registered beforehand, what is printed is aside, and a broken file is no defect of depl."""
-    good, bad = tmp_path / "good.py", tmp_path / "bad.py"
-    good.write_text(METHOD, encoding="utf-8")
-    bad.write_text("x = 1 / 0", encoding="utf-8")
-    program = (
-        "import sys\nfrom depl.cli import main\n"
-        f"start = [*{BY_IT}, '--import']\n"
-        "print(main([*start, sys.argv[1], '--json']), main([*start, sys.argv[2]]), main([*start, 'good']))\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program, good, bad], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    answer, _, codes = done.stdout.rstrip().rpartition("\n")
-    assert (json.loads(answer)["method"], codes) == ("imported-steady", "0 2 2")
-    assert done.stderr.startswith("registering\n")
-    assert "Traceback" not in done.stderr
-    assert f"depl: {bad}: cannot be imported: ZeroDivisionError: division by zero (line 1)" in done.stderr
-    assert "depl: good: cannot be imported: ModuleNotFoundError" in done.stderr
