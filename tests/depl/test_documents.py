@@ -15,7 +15,6 @@ import pytest
 import depl
 from depl.benchmarks.measure import results
 from depl.benchmarks.measure.store import read_attempts
-from depl.cli import main
 from depl.instances.setups import load_setup
 from depl.models.programs.export import read_names
 from depl.models.scenarios.files import load_scenarios
@@ -26,13 +25,11 @@ from depl.models.traces.files import read_traces
 HERE = Path(__file__).resolve().parents[1] / "data" / "documents"
 
 
+TINY = depl.load(HERE / "tiny.json")
+
+
 def text_of(name: str) -> str:
     return (HERE / name).read_text(encoding="utf-8")
-
-
-@pytest.fixture(scope="module")
-def tiny() -> depl.Instance:
-    return depl.load(HERE / "tiny.json")
 
 
 @pytest.fixture(scope="module")
@@ -42,25 +39,28 @@ def fitted() -> depl.Instance:
 
 def test_the_commented_instance_and_setup_say_what_they_said():
     instance, setup = depl.load(HERE / "instance.json"), load_setup(str(HERE / "setup.json"))
-    assert [cluster.name for cluster in instance.clusters] == ["edge", "cloud"]
+    for found in (instance, setup):
+        assert [cluster.name for cluster in found.clusters] == ["edge", "cloud"]
     assert [model.name for model in instance.models] == ["full", "pruned"]
-    assert [cluster.name for cluster in setup.clusters] == ["edge", "cloud"]
     assert (setup.target.maximum_loss, setup.target.quantile_level) == (0.8, 0.8)
 
 
-def test_a_plan_under_the_law_is_of_its_instance_and_keeps_its_claims(tiny):
+def test_a_plan_under_the_law_is_of_its_instance_and_keeps_its_claims():
     plan = depl.Plan.from_json(text_of("plan.json"))
-    assert plan.instance == tiny.fingerprint
-    assert (plan.claims.cost, plan.claims.lower_bound) == (28.0, 27.999999986)
-    report = depl.check(tiny, plan)
+    assert (plan.instance, plan.claims.cost, plan.claims.lower_bound) == (
+        TINY.fingerprint,
+        28.0,
+        27.999999986,
+    )
+    report = depl.check(TINY, plan)
     assert (report.ok, report.cost, report.proved_bound) == (True, 28.0, 27.999999986)
 
 
-def test_a_plan_on_scenarios_is_drawn_again_and_counted(tiny):
+def test_a_plan_on_scenarios_is_drawn_again_and_counted():
     plan = depl.Plan.from_json(text_of("sampled-plan.json"))
     claim = plan.claims.scenarios
     assert (claim.size, claim.misses, claim.allowed, claim.seed) == (20, 5, 6, 1)
-    report = depl.check(tiny, plan)
+    report = depl.check(TINY, plan)
     assert report.ok
     assert any(row.equation.startswith("claim: scenarios") and row.ok for row in report.findings)
 
@@ -92,32 +92,28 @@ def test_the_fresh_runs_certify_as_the_certificate_says(fitted):
     assert told["quantile"]["value"] == 0.5513
 
 
-def test_a_front_and_a_state_are_of_their_instance(tiny):
-    front = read_front(HERE / "front.json", tiny, Budget.LOSS)
+def test_a_front_and_a_state_are_of_their_instance():
+    front = read_front(HERE / "front.json", TINY, Budget.LOSS)
     assert [point.budget for point in front.points] == [9.0, 6.0]
     assert [point.cost for point in front.points] == pytest.approx([10.4777122, 32.2679557], abs=1e-6)
     state = depl.State.from_json(text_of("state.json"))
     assert (state.epoch, state.loss, state.elapsed_time, state.model) == (1, 10.5, 1.5, "full")
 
 
-def test_a_policy_decides_as_it_did_and_a_run_goes_on_from_its_log(tmp_path, capsys):
+def test_a_policy_decides_as_it_did_and_a_run_goes_on_from_its_log(tmp_path, ask):
     policy = depl.Policy.from_json(text_of("policy.json"))
     assert (policy.maximum_loss, policy.quantile_level, policy.maximum_epochs) == (9.0, 0.99, 20)
     assert policy.certificate.cost == pytest.approx(11.8106796)
     shutil.copy(HERE / "controller.jsonl", tmp_path / "run.jsonl")
     controller = depl.Controller.resume(policy, tmp_path / "run.jsonl")
-    assert (controller.decision.kind, controller.decision.epoch) == ("continue", 1)
-    assert controller.decision.model == "slow-steady"
+    decision = controller.decision
+    assert (decision.kind, decision.epoch, decision.model) == ("continue", 1, "slow-steady")
     assert controller.observe(8.5).reason == "reached"
-    words = ["policy", "decide", str(HERE / "policy.json"), "--log", str(HERE / "losses.jsonl"), "--json"]
-    assert main(words) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert (told["decision"], told["model"], told["epoch"], told["loss"]) == (
-        "continue",
-        "slow-steady",
-        1,
-        11.5,
+    told = json.loads(
+        ask("policy", "decide", HERE / "policy.json", "--log", HERE / "losses.jsonl", "--json")[1]
     )
+    kept = tuple(told[name] for name in ("decision", "model", "epoch", "loss"))
+    assert kept == ("continue", "slow-steady", 1, 11.5)
 
 
 def test_a_counted_policy_is_read(fitted):
@@ -128,10 +124,9 @@ def test_a_counted_policy_is_read(fitted):
     assert depl.Controller(policy).start(3.0).kind == "continue"
 
 
-def test_scenarios_are_those_of_their_instance(tiny):
-    scenarios = load_scenarios(HERE / "scenarios.npz", tiny)
-    assert scenarios.improvements.shape == (5, 3, 2)
-    assert scenarios.seed == 1
+def test_scenarios_are_those_of_their_instance():
+    scenarios = load_scenarios(HERE / "scenarios.npz", TINY)
+    assert (scenarios.improvements.shape, scenarios.seed) == ((5, 3, 2), 1)
 
 
 @pytest.mark.parametrize("name", ["program.lp", "program.mps"])

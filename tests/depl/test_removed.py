@@ -35,11 +35,6 @@ def test_a_name_that_is_gone_is_refused_with_its_successor(name, capsys):
     assert removed(name) in refusal(name, capsys)
 
 
-def test_an_import_of_a_name_that_is_gone_says_so_too():
-    with pytest.raises(ImportError, match=r"depl\.paths was removed: .* networkx"):
-        from depl import paths  # noqa: F401 - it is gone
-
-
 def test_no_name_that_is_gone_is_still_there():
     assert not {f"depl.{name}" for name in depl.__all__} & SUCCESSORS.keys()
     assert not {f"method {method.name}" for method in depl.methods()} & SUCCESSORS.keys()

@@ -57,13 +57,8 @@ def solved_once(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(place, "solve", answer)
 
 
-DEFAULTS_OF_FIT = {
-    **dict.fromkeys(("scale", "confidence", "diverged", "name")),
-    "law": "affine",
-    "residuals": "per_run",
-    "care": CARE,
-    "metric": "loss",
-}
+DEFAULTS_OF_FIT = {"law": "affine", "residuals": "per_run", "care": CARE, "metric": "loss"}
+DEFAULTS_OF_FIT |= dict.fromkeys(("scale", "confidence", "diverged", "name"))
 """What the shipped instances were fitted with."""
 
 

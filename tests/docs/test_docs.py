@@ -27,33 +27,26 @@ def modules() -> list[str]:
     return sorted(".".join(part if part[0] == "depl" else ("depl", *part)) for part in parts)
 
 
-def test_the_reference_lists_every_module_once_and_leads_to_every_page() -> None:
-    pages = {room: reference_pages.page(room, found) for room, found in reference_pages.rooms() if found}
+def test_the_reference_is_written_lists_every_module_once_and_has_a_line_for_every_name(
+    tmp_path, monkeypatch
+) -> None:
+    monkeypatch.setattr(reference_pages, "PAGES", tmp_path)
+    (tmp_path / "depl.models.gone.rst").write_text("no such room")
+    reference_pages.write_pages()
+    pages = {path.stem: path.read_text(encoding="utf-8") for path in tmp_path.glob("*.rst")}
+    assert "depl.models.gone" not in pages
     listed = re.findall(r"(?m)^\.\. automodule:: (\S+)$", "".join(pages.values()))
-    packages = [name for name in listed if name in pages]
-    assert sorted(set(listed) - set(packages)) == modules()
+    assert sorted(name for name in listed if name not in pages) == modules()
     assert len(listed) == len(set(listed))
-    assert "rooms/*" in text_of("docs/reference/index.rst")
-
-
-def test_the_front_page_of_the_reference_has_a_line_for_every_name_and_module() -> None:
-    lines = dict(re.findall(r"(?m)^- `(.+?)`: (.+)$", reference_pages.summary()))
+    summary = (tmp_path / "summary.txt").read_text(encoding="utf-8")
+    lines = dict(re.findall(r"(?m)^- `(.+?)`: (.+)$", summary))
     names = {re.sub(r" <.+>$", "", name) for name in lines}
     assert names == {f"depl.{name}" for name in set(depl.__all__) - {"__version__"}} | set(modules())
-    assert (
-        lines["depl.load <depl.instances.library.load>"] == "Find an instance by name or read it from a file."
-    )
+    told = "Find an instance by name or read it from a file."
+    assert lines["depl.load <depl.instances.library.load>"] == told
     assert all(told[-1] in ".:" and len(told) > 14 for told in lines.values())
-    assert "include:: rooms/summary.txt" in text_of("docs/reference/index.rst")
-
-
-def test_pages_of_the_reference_are_written_and_removed_with_their_rooms(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(reference_pages, "PAGES", tmp_path)
-    gone = tmp_path / "depl.models.gone.rst"
-    gone.write_text("no such room")
-    reference_pages.write_pages()
-    assert not gone.exists()
-    assert "automodule:: depl.models.risk.certify" in (tmp_path / "depl.models.risk.rst").read_text()
+    index = text_of("docs/reference/index.rst")
+    assert ("rooms/*" in index, "include:: rooms/summary.txt" in index) == (True, True)
 
 
 def test_the_public_face_is_listed_with_the_home_of_every_name() -> None:
@@ -67,20 +60,13 @@ def test_the_public_face_is_listed_with_the_home_of_every_name() -> None:
         assert rows[name] == f"`{found.__module__}.{found.__name__}`"
 
 
-def test_every_erratum_that_the_code_names_is_on_the_page() -> None:
+def test_every_erratum_that_the_code_names_is_on_the_page_and_every_test_that_a_page_names_exists() -> None:
     known = set(re.findall(r"(?m)^\.\. _erratum-e(\d+):$", text_of("docs/errata.rst")))
     sources = [path.read_text(encoding="utf-8") for name in FOLDERS for path in ROOT.glob(f"{name}/**/*.py")]
-    named = {number for text in sources for number in re.findall(r"\bE(\d{1,2})\b", text)}
-    assert "5" in named
-    assert named <= known
-
-
-def test_every_test_that_a_page_names_exists() -> None:
-    named = {
-        name
-        for path in DOCS.rglob("*.rst")
-        for name in re.findall(r"\btests/[\w/]+\.py", path.read_text("utf-8"))
-    }
+    errata = {number for text in sources for number in re.findall(r"\bE(\d{1,2})\b", text)}
+    assert {"5"} <= errata <= known
+    pages = "".join(path.read_text("utf-8") for path in DOCS.rglob("*.rst"))
+    named = set(re.findall(r"\btests/[\w/]+\.py", pages))
     assert "tests/docs/test_errata.py" in named
     assert [name for name in sorted(named) if not (ROOT / name).exists()] == []
 

@@ -24,12 +24,8 @@ from tests.docs.pages import DOCS
 
 TYPED = sorted(
     path.relative_to(DOCS).as_posix()
-    for path in [
-        *DOCS.glob("howto/*.rst"),
-        *DOCS.glob("tutorials/*.rst"),
-        DOCS / "questions.rst",
-        DOCS / "cli.rst",
-    ]
+    for pattern in ("howto/*.rst", "tutorials/*.rst", "questions.rst", "cli.rst")
+    for path in DOCS.glob(pattern)
 )
 """Pages with lines for a console."""
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
@@ -171,18 +167,17 @@ def test_all_lines_of_a_how_to_page_run(page: str) -> None:
     assert follow(page, slow=True) > 0
 
 
-def test_every_page_but_the_list_of_them_has_something_to_run() -> None:
+def test_every_page_but_the_list_of_them_has_something_to_run_and_what_answers_otherwise_is_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for page in TYPED:
         text = text_of(page)
         typed = sum(len(lines(body)) for language, _, body in blocks(text) if language == "console")
         assert typed + text.count("\n>>> ") >= 4 or page.endswith("/index.rst"), page
-
-
-@pytest.mark.parametrize("typed", ["instances show tiny\n   huge", "solve nothing\n   $ echo $?\n   0"])
-def test_a_line_that_answers_otherwise_is_noticed(
-    typed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
     monkeypatch.setattr(sys.modules[__name__], "DOCS", tmp_path)
-    (tmp_path / "wrong.rst").write_text(f".. code-block:: console\n\n   $ depl {typed}\n", encoding="utf-8")
-    with pytest.raises(AssertionError, match=f"depl {typed.splitlines()[0]}"):
-        follow("wrong.rst", slow=False)
+    for line in ("instances show tiny\n   huge", "solve nothing\n   $ echo $?\n   0"):
+        (tmp_path / "wrong.rst").write_text(
+            f".. code-block:: console\n\n   $ depl {line}\n", encoding="utf-8"
+        )
+        with pytest.raises(AssertionError, match=f"depl {line.splitlines()[0]}"):
+            follow("wrong.rst", slow=False)

@@ -58,9 +58,9 @@ def test_the_papers_claims_are_judged_where_that_is_asked_for(report, folder):
 
 
 def test_methods_that_are_named_or_not_built_in_get_a_section(ask, report, tmp_path):
-    best = [attempt_of(f"one-{number}", "exact", cost=10.0, ending="optimal") for number in range(3)]
-    mine = [attempt_of(f"one-{number}", "mine", cost=12.0) for number in range(3)]
-    (file,) = write_suites([*best, *mine], tmp_path)
+    both = (("exact", 10.0, "optimal"), ("mine", 12.0, "exhausted"))
+    made = [attempt_of(f"one-{n}", name, cost=cost, ending=end) for name, cost, end in both for n in range(3)]
+    (file,) = write_suites(made, tmp_path)
     out, text = report(file, "--no-figures", "--folder", tmp_path / "beside")
     assert "mine was tried 3 times on 3 instances" in out
     assert '<section id="own-1">' in text
@@ -106,10 +106,8 @@ def test_figures_and_tables_are_written_beside_the_page_and_what_could_not_be_dr
     written = {path.name for path in beside.iterdir()}
     assert {"ratios.csv", "references.csv", "claims.csv", "headline.csv"} <= written
     assert {f"made-up-profiles.{kind}" for kind in ("png", "svg", "pdf", "csv")} <= written
-    assert (beside / "ratios.csv").read_text(encoding="utf-8").startswith("suite,configuration,")
     assert r"\toprule" in (beside / "headline.tex").read_text(encoding="utf-8")
     assert '<figure id="figure-made-up-profiles">' in text
-    assert 'id="numbers-made-up-profiles"' in text
     assert "paper-alexnet-5" in text.partition('<section id="figures">')[2]
 
 

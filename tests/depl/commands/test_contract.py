@@ -203,20 +203,15 @@ def test_a_command_that_cannot_be_imported_is_an_internal_error(monkeypatch, cap
 
 UNDERSTOOD = {
     "solve tiny --method=exact --gap=5%": {"gap": 0.05},
-    "solve --seed 3 tiny": {"seed": 3, "instance": "tiny"},
     "solve --json -- tiny": {"instance": "tiny", "json": True},
     "check tiny -": {"plan": "-"},
     "solve tiny --target -20": {"target": "-20"},
     "front tiny --against loss --between -5 9": {"between": (-5.0, 9.0)},
-    "solve tiny --seed 3 --seed 4": {"seed": 4},
     "solve tiny --import a --import b": {"imports": ("a", "b")},
     "solve tiny --option x=1 --option y==": {"options": (("x", "1"), ("y", "="))},
     "report tiny p --no-prices --prices": {"prices": True},
-    "methods a --json b": {"names": ("a", "b")},
     "solve tiny --out=-x": {"out": "-x"},
     "solve tiny --gap=5\u00a0%": {"gap": 0.05},
-    "solve tiny --gap 0": {"gap": 0.0},
-    "solve tiny --scenarios 7": {"scenarios": 7},
     "program tiny --out a.lp --scenarios there-is-none.npz": {"scenarios": "there-is-none.npz"},
     "bench run paper --seconds .5 --workers 1": {"seconds": 0.5, "workers": 1},
 }

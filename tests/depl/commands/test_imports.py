@@ -7,8 +7,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 import depl
 from depl.cli import main
 from tests.cases.documents import put
@@ -33,20 +31,14 @@ FAULTS = {
 }
 
 
-@pytest.mark.parametrize("line", FAULTS)
-def test_a_method_of_a_file_that_fails_or_ends_the_process_is_told_with_its_line(
-    ask, tmp_path, own_methods, line
-):
-    path = tmp_path / "failing.py"
-    path.write_text(
-        f'import depl, sys\n\ndef failing(instance, limits):\n    """Fail."""\n    {line}\n\n'
-        "depl.register('imported-failing', failing)\n",
-        encoding="utf-8",
-    )
-    code, _, err = ask("solve", "tiny", "--method", "imported-failing", "--import", path)
-    assert code == 2
-    assert f"depl: {path}, line 5: this code fails with {FAULTS[line]}" in err
-    assert "internal error" not in err
+def test_a_method_of_a_file_that_fails_or_ends_the_process_is_told_with_its_line(ask, tmp_path, own_methods):
+    text = 'import depl, sys\n\ndef failing(*_):\n    {}\n\ndepl.register("imported-failing-{}", failing)\n'
+    for number, (line, said) in enumerate(FAULTS.items()):
+        path = tmp_path / f"failing{number}.py"
+        path.write_text(text.format(line, number), encoding="utf-8")
+        code, _, err = ask("solve", "tiny", "--method", f"imported-failing-{number}", "--import", path)
+        assert (code, "internal error" in err) == (2, False)
+        assert f"depl: {path}, line 4: this code fails with {said}" in err
 
 
 TALKS = {
@@ -120,18 +112,16 @@ def test_a_method_that_closes_the_standard_output_is_no_defect(monkeypatch, caps
 
 
 def test_a_law_of_a_file_is_known_to_every_command_that_reads_an_instance(ask, tmp_path, steady, own_laws):
-    mine = tmp_path / "mine.py"
+    mine, path, plan = (tmp_path / name for name in ("mine.py", "instance.json", "plan.json"))
     mine.write_text(LAW, encoding="utf-8")
     law = {"type": "imported_logistic", "place": 2.0, "scale": 0.1}
     document = put(json.loads(steady.to_json()), "models[0].improvement.noise", law)
-    path, plan = tmp_path / "instance.json", tmp_path / "plan.json"
     path.write_text(json.dumps(document), encoding="utf-8")
     code, _, err = ask("instances", "show", path)
     assert (code, "imported_logistic" in err) == (2, True)
     imported = ("--import", mine)
     assert ask("solve", path, *imported, "--method", "exact", "--out", plan)[0] == 0
-    shown, checked, explained = (("instances", "show", path), ("check", path, plan), ("explain", path, plan))
-    for words in (shown, checked, explained, ("front", path, "--against", "loss", "--points", 2)):
+    for words in (("instances", "show", path), ("check", path, plan), ("explain", path, plan)):
         assert ask(*words, *imported)[::2] == (0, ""), words
     code, schema, _ = ask("instances", "schema", *imported)
     assert (code, "imported_logistic" in schema) == (0, True)

@@ -17,25 +17,22 @@ from tests.depl.commands.conftest import TWO, sessions
 
 SESSIONS = """
 planned, written, told, checked and simulated
-$ policy solve two.json --gap 0% --out new.json
+$ policy solve two.json --gap 0% --out new.json --explain
 tiny-policy a policy; stuck: more time would prove no more
 certified under the law; asked 0.45
 1.5 times the least expected cost of a success a success costs in [
 also those that draw lots or remember the whole run
 trains at least one epoch
 promise binds: priced at
+V(lambda) - (lambda - rho) (1 - omega)
 policy written to new.json
 $ policy check two.json new.json
 tiny-policy: everything holds
 Repeated from the policy, not checked: lower_bound, ratio
-expected cost
 $ policy simulate two.json new.json --runs 20000 --seed 3
 No claim is refuted at 1e-06.
-$ policy solve two.json --explain
-V(lambda) - (lambda - rho) (1 - omega)
 $ policy solve easy.json --explain
 rho: the best policy without a promise keeps it
-V(rho); V: least C + lambda F over losses rounded down
 slack: the price of failures alone
 
 one JSON object, and the price of a failure that is given
@@ -48,7 +45,6 @@ what no policy can promise
 $ policy solve strict.json --out new.json
 = 3
 proved infeasible: no policy keeps the promise
-under the law at most
 new.json not written: there is no policy
 
 epochs without a switch are told with the bound
@@ -59,7 +55,6 @@ runs that are replayed are counted by how they ended
 $ policy replay replayed.json tree.csv
 4 seeds, followed on real training
 0.75 of them, 95 % interval [0.19412, 0.9937]
-3 runs, after epochs 1 to 2
 $ policy replay replayed.json tree.csv --json
 {"ends": {"reached": 3, "beyond": 1}, "cost": 2.75}
 $ policy replay replayed.json branch.csv
@@ -68,8 +63,6 @@ run 'b/1', epoch 2
 
 each decision has its exit code and says why
 > run.jsonl {"epoch": 0, "loss": 1.0}
-$ policy decide policy.json --log run.jsonl
-continue:
 > run.jsonl {"epoch": 1, "loss": 0.82}
 $ policy decide policy.json --log run.jsonl
 = 10
@@ -140,17 +133,12 @@ def test_claims_that_do_not_hold_fail_the_check_and_are_refuted_by_runs(ask, her
     found = json.loads(text)
     assert (code, found["ok"], found["course"]["cost"] > 0.5) == (3, False, True)
     assert {"claim: cost", "claim: reached"} <= {row["rule"] for row in found["findings"] if not row["ok"]}
-    simulate = ("policy", "simulate", "two.json", "new.json", "--runs", 20000)
-    code, text, _ = ask(*simulate, "--json")
+    code, text, _ = ask("policy", "simulate", "two.json", "new.json", "--runs", 20000, "--json")
     assert (code, len(json.loads(text)["refuted"])) == (3, 2)
-    code, text, _ = ask(*simulate)
-    assert (code, "REFUTED" in text) == (3, True)
 
 
 def test_switch_epochs_are_numbers_and_ranges() -> None:
-    assert epoch_numbers("4,6,8") == (4, 6, 8)
-    assert epoch_numbers("4-6, 2,5") == (2, 4, 5, 6)
-    assert epoch_numbers("7") == (7,)
+    assert [epoch_numbers(text) for text in ("4,6,8", "4-6, 2,5", "7")] == [(4, 6, 8), (2, 4, 5, 6), (7,)]
 
 
 def rows_of(text: str) -> list[list[str]]:
@@ -215,12 +203,9 @@ def test_a_policy_or_a_plan_is_followed_as_the_controller_does_and_its_log_is_le
         Path("run.jsonl").unlink()
 
 
-def test_the_schema_accepts_policies_and_refuses_others(ask) -> None:
-    code, text, _ = ask("policy", "schema")
-    schema = json.loads(text)
-    assert (code, schema) == (0, json.loads(json.dumps(json_schema())))
-    jsonschema.Draft202012Validator.check_schema(schema)
-    validator = jsonschema.Draft202012Validator(schema)
+def test_the_schema_accepts_policies_and_refuses_others() -> None:
+    jsonschema.Draft202012Validator.check_schema(json_schema())
+    validator = jsonschema.Draft202012Validator(json_schema())
     assert validator.is_valid(json.loads(by_hand().to_json()))
     assert validator.is_valid(document())
     bare = {name: value for name, value in document().items() if name != "nodes"}

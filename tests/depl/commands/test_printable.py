@@ -3,13 +3,14 @@
 import io
 import json
 import os
+import re
 import sys
 import unicodedata
 
 import pytest
 
 import depl
-from depl.commands.printable import fields, printable, printable_json, table
+from depl.commands.printable import fields, table
 from depl.models.foundation.errors import LONGEST_MESSAGE, InvalidInputError
 from tests.cases.documents import RICH, put
 
@@ -23,18 +24,18 @@ def steering(text):
     return [sign for sign in text if unicodedata.category(sign) in kinds and sign not in "\n\t"]
 
 
-@pytest.mark.parametrize("words", [["solve", "--method", "exact", "--explain"], ["instances", "show"]])
-def test_names_are_shown_with_escapes_and_not_obeyed(ask, tmp_path, tiny, words):
+def test_names_are_shown_with_escapes_and_not_obeyed(ask, tmp_path, tiny):
     path = tmp_path / "instance.json"
-    text = tiny.replace(name=NAME, description=NAME).to_json()
+    text = tiny.replace(name=NAME + "größer\U000e0041", description=NAME).to_json()
     path.write_text(text.replace('"cloud"', json.dumps(NAME)), encoding="utf-8")
-    code, out, err = ask(*words, path)
-    assert code == 0
-    assert out.count(r"a\x1b[31m\x07\x9b\u202eb") > 2
-    assert not steering(out + err)
-    _, out, err = ask(*words, path, "--json")
-    assert not steering(out + err)
-    assert repr(NAME)[1:-1] in str(json.loads(out))
+    for words in (["solve", "--method", "exact", "--explain"], ["instances", "show"]):
+        code, out, err = ask(*words, path)
+        assert code == 0
+        assert out.count(r"a\x1b[31m\x07\x9b\u202eb") > 2
+        assert not steering(out + err)
+        _, out, err = ask(*words, path, "--json")
+        assert not steering(out + err)
+        assert repr(NAME)[1:-1] in str(json.loads(out))
 
 
 LONG = "long " * 200_000 + "name"
@@ -88,11 +89,8 @@ def test_a_message_does_not_repeat_a_megabyte_of_a_file(ask, tmp_path):
             assert code == 2
             assert len(out + err) < 5 * LONGEST_MESSAGE
     error = InvalidInputError("begins " + "x" * 10**6 + " and what to do", "." + "y" * 10**6)
-    assert error.message.startswith("begins xxx")
-    assert error.message.endswith(" and what to do")
-    assert " characters left out ...] " in error.message
+    assert re.fullmatch(r"begins x+.* characters left out \.\.\.\] .*x+ and what to do", error.message)
     assert len(str(error)) < 5 * LONGEST_MESSAGE
-    assert InvalidInputError("short", ".place").message == "short"
 
 
 def test_a_name_that_is_not_utf_8_is_shown_in_json_as_far_as_it_can_be(ask, tmp_path):
@@ -100,15 +98,7 @@ def test_a_name_that_is_not_utf_8_is_shown_in_json_as_far_as_it_can_be(ask, tmp_
     with open(path, "wb") as file:
         file.write(b"run,epoch,model,cluster,loss\n0,1,m,c,x\n")
     code, out, _ = ask("diagnose", os.fsdecode(path), "--json")
-    assert code == 2
-    assert json.loads(out)["path"].endswith("\\udcff.csv, row 2, column loss")
-
-
-def test_escapes_of_json_hold_what_they_held():
-    text = json.dumps({NAME: [NAME, "\U000e0041", "größer"]}, ensure_ascii=False)
-    assert not steering(printable_json(text))
-    assert json.loads(printable_json(text)) == json.loads(text)
-    assert printable("größer\tß\n") == "größer\tß\n"
+    assert (code, json.loads(out)["path"].endswith("\\udcff.csv, row 2, column loss")) == (2, True)
 
 
 class Terminal(io.StringIO):

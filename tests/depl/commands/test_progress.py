@@ -46,17 +46,6 @@ def test_away_from_a_terminal_nothing_is_shown(capsys):
     assert capsys.readouterr() == ("", "")
 
 
-def test_the_line_says_from_the_start_which_method_runs_and_what_is_held(watched):
-    terminal = watched()
-    with following("exact") as seen:
-        first = terminal.rows()
-        seen.progress(1.0, 20.0, 15.0)
-        time.sleep(0.6)  # the line is drawn four times a second
-        later = terminal.rows()
-    assert re.fullmatch(r"0\.0 s  exact: no plan yet, no lower bound yet", first[0])
-    assert any(re.fullmatch(r"0\.\d s  exact: best plan 20, lower bound 15, gap 25 %", row) for row in later)
-
-
 def test_a_row_stays_where_another_method_begins_and_rows_alone_where_the_cursor_cannot_move(watched):
     shown = {}
     for kind in ("xterm", "dumb"):
@@ -74,6 +63,12 @@ def test_a_row_stays_where_another_method_begins_and_rows_alone_where_the_cursor
 
 def test_the_default_method_names_its_phases_and_an_error_leaves_the_terminal_as_it_was(watched, capsys):
     terminal = watched()
+    with following("exact") as seen:
+        seen.progress(1.0, 20.0, 15.0)
+        time.sleep(0.6)  # the line is drawn four times a second
+        later = terminal.rows()
+    assert any(re.fullmatch(r"0\.\d s  exact: best plan 20, lower bound 15, gap 25 %", row) for row in later)
+    terminal = watched()
     assert main(["solve", "tiny"]) == 0
     rows = terminal.rows()
     assert re.fullmatch(r"0\.\d s  auto: no plan yet, no lower bound yet", rows[0])
@@ -85,18 +80,16 @@ def test_the_default_method_names_its_phases_and_an_error_leaves_the_terminal_as
     assert terminal.getvalue().rindex("\x1b[?25h") > terminal.getvalue().rindex("\x1b[?25l")
 
 
-HELD = {
-    (math.inf, -math.inf): "no plan yet, no lower bound yet",
-    (20.0, 0.0): "best plan 20, no lower bound yet",
-    (0.0, 0.0): "best plan 0, no lower bound yet",
-    (3.0, 2.99999999): "best plan 3, lower bound 2.99999, gap below 0.01 %",
-    (3.0, 3.0): "best plan 3, lower bound 3, gap 0 %",
-    (3.0, 2.0**-20): "best plan 3, lower bound 9.53674e-07, gap 99.99997 %",
-}
-
-
 def test_what_is_held_in_words():
-    assert {given: held(*given) for given in HELD} == HELD
+    for given, words in {
+        (math.inf, -math.inf): "no plan yet, no lower bound yet",
+        (20.0, 0.0): "best plan 20, no lower bound yet",
+        (0.0, 0.0): "best plan 0, no lower bound yet",
+        (3.0, 2.99999999): "best plan 3, lower bound 2.99999, gap below 0.01 %",
+        (3.0, 3.0): "best plan 3, lower bound 3, gap 0 %",
+        (3.0, 2.0**-20): "best plan 3, lower bound 9.53674e-07, gap 99.99997 %",
+    }.items():
+        assert held(*given) == words
 
 
 def test_a_bar_shows_what_was_done_last_how_many_are_done_and_the_pace(watched):

@@ -40,10 +40,9 @@ def logged(here: Path):
     return write
 
 
-@pytest.mark.parametrize(
-    "name", ["lightning", "keras", "tensorboard", "wandb", "mlflow", "flower", "jsonl", "csv"]
-)
+@pytest.mark.parametrize("name", ["tensorboard", "mlflow", "flower", "jsonl"])
 def test_from_the_logs_of_a_tool_to_a_checked_plan_by_commands_alone(ask, logged, name: str) -> None:
+    """Those of the other tools are imported alike in the tests of the readers."""
     path, options = logged(name)
     code, text, err = ask("traces", "import", path, *options, "--out", "logs.csv")
     assert (code, err) == (0, "traces written to logs.csv\n")
@@ -54,19 +53,10 @@ def test_from_the_logs_of_a_tool_to_a_checked_plan_by_commands_alone(ask, logged
     code, text, _ = ask("solve", "mine.json", "--method", "enumerate", "--out", "plan.json")
     assert (code, "certified under the fitted law" in text) == (0, True)
     assert ask("check", "mine.json", "plan.json")[0] == 0
-
-
-def test_fit_and_diagnose_take_the_logs_themselves(ask, logged) -> None:
-    path, options = logged("jsonl")
-    logs = (str(path), *options)
-    ask("traces", "import", *logs, "--out", "logs.csv")
-    laws, texts = [], []
-    for words in (logs, ("logs.csv",)):
-        assert ask("fit", *words, "--template", "setup.json", "--out", "mine.json")[0] == 0
-        laws.append(json.loads(Path("mine.json").read_text(encoding="utf-8"))["traced_law"])
-        texts.append(ask("diagnose", *words, "--resamples", 9)[1])
-    assert laws[0] == laws[1]
-    assert texts[0].replace(" ".join(logs), "logs.csv").replace(str(path), "logs.csv") == texts[1]
+    if name == "jsonl":  # fit takes the logs themselves, too
+        assert ask("fit", path, *options, "--template", "setup.json", "--out", "direct.json")[0] == 0
+        laws = (json.loads(Path(file).read_text())["traced_law"] for file in ("mine.json", "direct.json"))
+        assert next(laws) == next(laws)
 
 
 def typed(line: str) -> list[str]:
@@ -82,10 +72,9 @@ def following(text: str) -> list[list[str]]:
     return [typed(line) for line in itertools.takewhile(lambda line: line.startswith("  "), lines)]
 
 
-@pytest.mark.parametrize("name", ["csv", "wandb"])
-def test_the_next_command_of_a_diagnosis_of_logs_can_be_pasted(ask, here, logged, name: str) -> None:
+def test_the_next_command_of_a_diagnosis_of_logs_can_be_pasted(ask, here, logged) -> None:
     """Patterns of runs hold characters of the shell, and the folder a space."""
-    unpacked_at, options = logged(name)
+    unpacked_at, options = logged("wandb")
     path = Path("my logs", unpacked_at.name)
     path.parent.mkdir()
     shutil.copy(unpacked_at, path)
@@ -144,9 +133,7 @@ def test_every_option_of_logs_is_repeated_and_the_metric_too(ask, here: Path) ->
 SESSIONS = f"""
 without a file to write the table is shown
 $ traces import {LOGS}/csv/runs.csv --loss val_loss {shlex.join(SWITCHED)}
-24 runs of csv, recognised by runs.csv loss val_loss: median 2.2
 epochs 1 to 16 epochs told by epoch stages told by --stages not read 1 key: train_loss before training
-no run was evaluated: the law of l(1) is then as it was seen, and policies decide from epoch 1 on
 2 schedules, too few for the margin of plans that were never run, which takes 19; fit --care 0 leaves it out
 p50@edge:6,p75@far-edge:10 | 12 p50@edge:9,p75@far-edge:7 | 12
 
@@ -188,13 +175,11 @@ def test_many_notes_are_counted_and_not_listed(ask, here: Path) -> None:
     (here / "log.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     words = ("traces", "import", "log.jsonl", "--loss", "loss", "--stages", "net@edge")
     assert "--on-repeated last" in ask(*words)[2]
-    before = set(here.iterdir())
     text = ask(*words, "--on-repeated", "last")[1]
     assert "300 runs" in text
     assert "400 of epochs that were logged again, not counted" in text
     assert "100 begun again at the first epoch, each of which is a run of its own" in text
     assert len(text.splitlines()) < 20
-    assert set(here.iterdir()) == before
 
 
 def test_the_same_run_counts_once_however_often_it_is_in_the_folder(ask, here) -> None:

@@ -1,7 +1,6 @@
-"""What the lessons use besides: hints of ``check``, all plans of an instance, trainings, policies."""
+"""What the lessons use besides: hints of ``check``, all plans of an instance, trainings, drawings."""
 
 import sys
-from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
 import matplotlib.pyplot as plt
@@ -9,112 +8,163 @@ import numpy as np
 import pytest
 
 import depl
-from depl.lessons import plans
+from depl.benchmarks.figures.style import panels
+from depl.instances.reductions.knapsack import Knapsack
+from depl.lessons import drawing, plans
 from depl.lessons.check import check, under_ipython
-from depl.lessons.drawing import draw_runs
 from depl.lessons.plans import all_plans
 from depl.lessons.runs import train, write_log
 from depl.models.foundation.errors import NotCoveredError
+from depl.models.problem.allocation import allocate
+from depl.models.problem.epochs import Load
 from depl.models.tool_logs.importing import Choices, import_logs
 
-# Check ------------------------------------------------------------------------------------------
+HINT = "Exercise 1.3: not yet. That is the least weight. What does the closed form make of it?"
 
 
-def ipython(shell: object) -> ModuleType:
-    """IPython as far as it is asked: its shell, or None where it was only imported."""
-    module = ModuleType("IPython")
-    module.get_ipython = lambda: shell  # type: ignore[attr-defined]
-    return module
-
-
-def test_in_a_notebook_a_wrong_answer_is_told_and_the_cells_below_can_be_run(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setitem(sys.modules, "IPython", ipython(SimpleNamespace(kernel=object())))
-    assert under_ipython()
-    check("1.3", 5)
-    check("1.3", 25)
-    told, right = capsys.readouterr().out.splitlines()
-    assert told == "Exercise 1.3: not yet. That is the least weight. What does the closed form make of it?"
-    assert right == "Exercise 1.3: right."
-
-
-@pytest.mark.parametrize("imported", [True, False])
-def test_without_a_shell_a_wrong_answer_ends_the_program(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], imported: bool
-) -> None:
+@pytest.mark.parametrize("shell", ["none", "imported", "notebook"])
+def test_a_wrong_answer_ends_a_program_and_in_a_notebook_the_cells_below_can_be_run(
+    monkeypatch, capsys, shell
+):
     monkeypatch.delitem(sys.modules, "IPython", raising=False)
-    if imported:
-        monkeypatch.setitem(sys.modules, "IPython", ipython(None))
-    assert not under_ipython()
-    with pytest.raises(SystemExit, match=r"not yet\. That is the least weight"):
+    if shell != "none":  # IPython as far as it is asked: its shell, or None where it was only imported
+        module, kernel = ModuleType("IPython"), SimpleNamespace(kernel=object())
+        module.get_ipython = lambda: kernel if shell == "notebook" else None
+        monkeypatch.setitem(sys.modules, "IPython", module)
+    assert under_ipython() is (shell == "notebook")
+    if under_ipython():
         check("1.3", 5)
-    assert capsys.readouterr().out == ""
+        check("1.3", 25)
+        assert capsys.readouterr().out.splitlines() == [HINT, "Exercise 1.3: right."]
+    else:
+        with pytest.raises(SystemExit, match=r"not yet\. That is the least weight"):
+            check("1.3", 5)
+        assert capsys.readouterr().out == ""
 
 
-# Plans ------------------------------------------------------------------------------------------
+# --- plans and runs ---------------------------------------------------------------------------------------
 
 
-def test_the_cheapest_feasible_plan_of_the_list_is_the_optimum(tiny: depl.Instance) -> None:
-    found = [depl.evaluate(tiny, plan) for plan in all_plans(tiny)]
+def test_the_cheapest_feasible_plan_of_the_list_is_the_optimum_and_no_forbidden_switch_is_in_it(tiny):
+    listed = all_plans(tiny)
+    found = [depl.evaluate(tiny, plan) for plan in listed]
     assert min(each.cost for each in found if each.feasible) == pytest.approx(28, rel=1e-12)
     assert all(each.training_time <= 5 * (1 + 1e-9) for each in found)
+    sequences = {tuple(epoch.model for epoch in plan.epochs) for plan in listed}
+    assert ("full", "pruned") in sequences
+    assert ("pruned", "full") not in sequences
+    started = all_plans(tiny.replace(initial_model="pruned"))
+    assert {epoch.model for plan in started for epoch in plan.epochs} == {"pruned"}
 
 
-def test_the_plans_of_one_epoch_are_every_model_on_every_cluster_with_every_data(tiny: depl.Instance) -> None:
+def test_the_plans_of_one_epoch_are_every_model_on_every_cluster_with_every_data(tiny, monkeypatch):
     single = tiny.replace(maximum_epochs=1)
     assert len(all_plans(single)) == 2 * 2 * 3
     # Sending full to the edge and computing on all data takes 2 + 4 / 4 there, on one dataset 2 + 2 / 4.
     assert len(all_plans(single.replace(maximum_time=2.9))) == 2 * 2 * 3 - 1
     assert len(all_plans(single.replace(maximum_time=2.4))) == 2 * 2 * 3 - 3
-
-
-def test_a_forbidden_switch_is_in_no_plan(tiny: depl.Instance) -> None:
-    sequences = {tuple(epoch.model for epoch in plan.epochs) for plan in all_plans(tiny)}
-    assert ("full", "pruned") in sequences
-    assert ("pruned", "full") not in sequences
-    started = tiny.replace(initial_model="pruned")
-    assert {epoch.model for plan in all_plans(started) for epoch in plan.epochs} == {"pruned"}
-
-
-def test_too_many_plans_are_refused(tiny: depl.Instance, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plans, "MOST_PLANS", 63)
     with pytest.raises(NotCoveredError, match=r"needs no list"):
         all_plans(tiny)
 
 
-# Runs -------------------------------------------------------------------------------------------
-
-
-NAMES = Choices(loss="val/loss", run="Name", epoch="step", first=1, model="network", cluster_name="rack")
-
-
-def test_runs_follow_their_seed_and_fast_ones_stay_fast() -> None:
+def test_runs_follow_their_seed_and_fast_ones_stay_fast():
     losses = np.array(train(["full"] * 8, 200, seed=1))
     assert losses.tolist() == train(["full"] * 8, 200, seed=1)
     assert losses[0].tolist() != train(["full"] * 8, 1, seed=2)[0]
     assert (losses > 0).all()
     gains = np.log(losses[:, :-1] - 0.15) - np.log(losses[:, 1:] - 0.15)
     assert np.corrcoef(gains[:, 1], gains[:, 6])[0, 1] > 0.1
-    small = np.array(train(["small"] * 8, 200, seed=1))
-    assert losses[:, -1].mean() < small[:, -1].mean()
+    assert losses[:, -1].mean() < np.array(train(["small"] * 8, 200, seed=1))[:, -1].mean()
 
 
-def test_a_log_is_read_back_as_the_runs_that_were_written(tmp_path: Path) -> None:
+def test_a_log_is_read_back_as_the_runs_that_were_written_and_these_are_drawn_with_their_target(tmp_path):
     schedules = [["full", "small"], ["small", "small"]]
     write_log(tmp_path / "log.csv", schedules, runs=3, seed=5)
-    reading = import_logs([str(tmp_path / "log.csv")], NAMES)
+    names = {"loss": "val/loss", "run": "Name", "epoch": "step", "model": "network", "cluster_name": "rack"}
+    reading = import_logs([str(tmp_path / "log.csv")], Choices(**names, first=1))
     assert not reading.notes
     trained = [tuple(model for model, _ in schedule) for schedule in reading.traces.schedules]
     assert trained == [("full", "small")] * 3 + [("small", "small")] * 3
     wanted = [*train(schedules[0], 3, seed=5), *train(schedules[1], 3, seed=6)]
     assert reading.traces.matrix() == pytest.approx(np.array(wanted), abs=1e-6)
-
-
-def test_runs_are_drawn_with_their_target(tmp_path: Path) -> None:
-    write_log(tmp_path / "log.csv", [["full", "small"]], runs=3, seed=5)
     _, axes = plt.subplots()
-    draw_runs(import_logs([str(tmp_path / "log.csv")], NAMES).traces, [0.7], axes)
-    labels = [text.get_text() for text in axes.get_legend().get_texts()]
-    assert {"full", "small"} <= set(labels)
+    drawing.draw_runs(reading.traces, [0.7], axes)
+    assert {"full", "small"} <= set(legend(axes))
+    plt.close("all")
+
+
+# --- drawings: of the pictures, the numbers on their axes ---------------------------------------------------
+
+
+@pytest.fixture
+def axes():
+    return panels()[1][0]
+
+
+def texts(axes):
+    return [text.get_text() for text in axes.texts]
+
+
+def legend(axes):
+    return [text.get_text() for text in axes.get_legend().get_texts()]
+
+
+def test_without_axes_an_instance_a_plan_and_choices_are_drawn_and_shown(tiny, monkeypatch):
+    shown = []
+    monkeypatch.setattr(plt, "show", lambda: shown.append(plt.gcf()))
+    drawing.draw_instance(tiny)
+    drawing.draw_plan(tiny, depl.solve(tiny, "exact").plan)
+    drawing.draw_choices(["take", "skip"], [["a", "b"], ["c", "d"]], [1, 0], "a plan")
+    instance, plan, choices = (figure.axes for figure in shown)
+    titles = [axes.get_title(loc="left").partition(" ")[0].strip(":") for axes in instance]
+    assert titles == ["tiny", "models", "one-time"]
+    assert plan[0].get_title(loc="left") == "3 epochs, time 5, cost 28"
+    assert (choices[0].get_title(), texts(choices[0])) == ("a plan", ["a", "b", "c", "d"])
+    assert choices[0].lines[0].get_xydata().tolist() == [[1, -1], [2, 0]]
+    assert [label.get_text() for label in choices[0].get_yticklabels()] == ["take", "skip"]
+    plt.close("all")
+
+
+def test_every_set_of_items_is_a_mark_and_those_that_do_not_fit_are_crosses(axes):
+    drawing.draw_knapsacks(Knapsack.of([7, 3], [4, 2], 5), wanted=8, axes=axes)
+    marks = {tuple(line.get_xydata()[0]): line.get_marker() for line in axes.lines[:-2]}
+    assert marks == {(0, 0): "o", (4, 7): "o", (2, 3): "o", (6, 10): "x"}
+    assert texts(axes) == ["{}", "{0}", "{1}", "{0, 1}"]
+
+
+def test_curves_lines_across_and_grids_are_drawn_at_their_places_under_their_names(axes):
+    curves = {"one": ([1, 2], [3, 4]), "other": ([1, 2], [5, 8])}
+    look = {"across": {"target": 6}, "scales": ("log", "linear"), "marks": {"other"}}
+    drawing.draw_curves(curves, ("time", "loss"), axes=axes, **look)
+    assert legend(axes) == ["one", "other", "target"]
+    assert [list(line.get_ydata()) for line in axes.lines] == [[3, 4], [5, 8], [6, 6]]
+    assert (axes.get_xlabel(), axes.get_ylabel(), axes.get_xscale()) == ("time", "loss", "log")
+    assert len({line.get_linestyle() for line in axes.lines[:2]}) == 2
+    assert [line.get_marker() for line in axes.lines[:2]] == ["", "s"]
+    axes = panels()[1][0]
+    drawing.draw_curves({"walk": ([0, 2], [15, 6])}, ("time", "loss"), grid=(0.5, 1.5), axes=axes)
+    assert axes.get_xticks().tolist() == [0, 0.5, 1, 1.5, 2]
+    assert set(axes.get_yticks()) >= {6, 7.5, 9, 10.5, 12, 13.5, 15}
+
+
+def test_every_plan_is_a_mark_at_its_mean_and_its_probability_of_missing(tiny, axes):
+    found = [(plan, depl.evaluate(tiny, plan)) for plan in all_plans(tiny)[:40]]
+    drawing.draw_missed(found, tiny.target, {"this one": found[0][1]}, axes)
+    (marks,) = axes.collections
+    wanted = {(each.expected_loss, float(each.violation.exact)) for _, each in found}
+    assert {tuple(mark) for mark in marks.get_offsets().tolist()} == wanted
+    assert legend(axes) == ["target of the mean, 6.5", "promise, 1 - ω = 0.3"]
+    assert "this one" in texts(axes)
+
+
+def test_resources_of_the_named_epochs_and_the_cost_stand_side_by_side():
+    loads = [Load(4, 4, 10, 0.5), Load(1, 1, 4, 1)]
+    answers = [allocate(loads, limit, None) for limit in (3.0, 4.0)]
+    drawing.draw_allocations([3.0, 4.0], answers, {"first": 0, "second": 1})
+    left, right = plt.gcf().axes
+    assert legend(left) == ["first", "second"]
+    resources = [[answer.resources[place] for answer in answers] for place in (0, 1)]
+    assert [list(line.get_ydata()) for line in left.lines] == resources
+    assert list(right.lines[0].get_ydata()) == [answer.cost for answer in answers]
     plt.close("all")

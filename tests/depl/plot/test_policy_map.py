@@ -66,40 +66,28 @@ def test_a_column_of_several_states_is_divided():
 
 def runs():
     """The first follows the policy to its end, the second leaves it after epoch 1, the third never begins."""
-    models = [["small", "small", "large", "large"], ["small", "small", "small", "large"], ["large"] * 4]
-    losses = [[1.0, 0.82, 0.5, 0.2], [1.0, 0.9, 0.7, 0.6], [1.0, 0.9, 0.8, 0.7]]
-    return Traces(
-        np.repeat(["a", "b", "c"], 4),
-        np.tile(np.arange(4), 3),
-        np.array(models).ravel(),
-        np.full(12, "site"),
-        np.array(losses).ravel(),
-    )
+    models = ["small", "small", "large", "large", "small", "small", "small", "large", *["large"] * 4]
+    losses = [1.0, 0.82, 0.5, 0.2, 1.0, 0.9, 0.7, 0.6, 1.0, 0.9, 0.8, 0.7]
+    names, epochs = np.repeat(["a", "b", "c"], 4), np.tile(np.arange(4), 3)
+    return Traces(names, epochs, np.array(models), np.full(12, "site"), np.array(losses))
 
 
 def test_runs_are_drawn_as_far_as_they_trained_what_the_policy_decides():
     upper, lower = depl.plot.policy(by_hand(), runs())
-    lines = [line for axis in (upper, lower) for line in axis.lines]
-    points = [np.column_stack(line.get_data()) for line in lines]
-    first = points[0][~np.isnan(points[0][:, 0])]
-    assert first.tolist() == [[0, 1.0], [1, 0.82], [0, 1.0], [1, 0.9]]
+    require_readable(upper)
+    require_readable(lower)
+    points = np.column_stack(upper.lines[0].get_data())
+    assert points[~np.isnan(points[:, 0])].tolist() == [[0, 1.0], [1, 0.82], [0, 1.0], [1, 0.9]]
     drawn, stops = (np.column_stack(line.get_data()) for line in lower.lines[:2])
     assert drawn[~np.isnan(drawn[:, 0])].tolist() == [[1, 0.82], [2, 0.5], [2, 0.5], [3, 0.2]]
     assert stops.tolist() == [[3, 0.2]]
     assert len(upper.lines[1].get_xdata()) == 0
 
 
-def test_runs_that_never_do_what_the_policy_says_are_refused():
+def test_the_map_is_drawn_on_axes_of_ones_own_and_what_it_cannot_show_is_refused():
+    given = list(Figure(figsize=(6, 6), layout="constrained").subplots(2, 1))
+    assert depl.plot.policy(by_hand(), axes=given) == given
+    with pytest.raises(InvalidInputError, match="axes: are 1, for 2 panels"):
+        depl.plot.policy(by_hand(), axes=given[:1])
     with pytest.raises(InvalidInputError, match="no run has a loss before epoch 1 and trained"):
         depl.plot.policy(by_hand(), runs().select(np.array([2])))
-
-
-def test_the_map_stays_readable_alone_and_on_axes_of_ones_own():
-    axes = depl.plot.policy(by_hand(), runs())
-    for axis in axes:
-        require_readable(axis)
-    figure = Figure(figsize=(6, 6), layout="constrained")
-    given = figure.subplots(2, 1)
-    assert depl.plot.policy(by_hand(), axes=list(given)) == list(given)
-    with pytest.raises(InvalidInputError, match="axes: are 1, for 2 panels"):
-        depl.plot.policy(by_hand(), axes=list(given)[:1])

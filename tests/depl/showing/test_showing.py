@@ -4,10 +4,8 @@ import dataclasses
 import json
 import math
 import re
-import subprocess
 import sys
 from fractions import Fraction
-from pathlib import Path
 from xml.etree import ElementTree
 
 import msgspec
@@ -41,15 +39,9 @@ from tests.cases.policy_files import by_hand
 from tests.cases.traced_law_cases import halves
 from tests.models.policy import test_replay
 
-ROOT = Path(__file__).resolve().parents[3]
 LONGEST = 200
-STATE = State(
-    epoch=1,
-    loss=11.0,
-    elapsed_time=1.5,
-    model="full",
-    transferred=(ClusterData(cluster="cloud", datasets=("sensors",)),),
-)
+CLOUD = (ClusterData(cluster="cloud", datasets=("sensors",)),)
+STATE = State(epoch=1, loss=11.0, elapsed_time=1.5, model="full", transferred=CLOUD)
 SIMULATION = Simulation(1000, 950, 20, 20, 10, 5.0123456, 1.0, 3.0, 9.0, refuted=("cost",))
 TOLD = {
     "Simulation": {"claimed_cost": 5.0000001, "claimed_reached": 0.94999999},
@@ -110,23 +102,17 @@ def policy_result(instance):
     )
 
 
-def test_the_outcome_of_planning_a_policy_says_what_is_promised_and_on_what_it_rests():
-    instance = depl.load("tiny").replace(units={"cost": "EUR"})
-    found = policy_result(instance)
+def test_a_policy_that_was_counted_rests_on_its_runs_and_has_no_bound():
+    found = policy_result(depl.load("tiny").replace(units={"cost": "EUR"}))
     assert repr(found).endswith("reached): at least 0.949999, certified under the law ...>")
-    assert "at most 5.26316 EUR" in str(found)
     assert "at most 6.50001 EUR, lower bound 6 EUR (gap 7.7 %)" in str(found)
-    counted = msgspec.structs.replace(
-        found.policy,
-        state="observed",
-        certificate=msgspec.structs.replace(found.policy.certificate, method="counted", runs=40),
-    )
+    certificate = msgspec.structs.replace(found.policy.certificate, method="counted", runs=40)
+    counted = msgspec.structs.replace(found.policy, state="observed", certificate=certificate)
     told = str(dataclasses.replace(found, policy=counted, lower_bound=0.0))
     assert "at least 0.949999, counted over all combinations of the runs; asked 0.9" in told
     assert "no lower bound is proved" in told
     assert "bound holds for" not in told
     assert "kept as counted, by the cheapest of those tried, planned at a price of 30 a failure" in told
-    assert "at least in the mean of the same law with independent residuals" in told
     assert "the observed loss, rounded up" in str(counted)
 
 
@@ -140,9 +126,9 @@ def test_every_kind_is_among_those_that_are_tried_and_no_other_has_a_view(shown)
 
 
 @pytest.mark.parametrize("kind", NAMES)
-def test_a_view_is_a_line_a_text_and_a_page_and_its_facts_are_json(shown, kind):
-    thing, told = shown[kind], TOLD.get(kind, {})
-    seen = view(thing, **told)
+def test_a_view_is_a_line_a_text_and_a_page_and_its_facts_are_json_and_told_on_the_safe_side(shown, kind):
+    thing = shown[kind]
+    seen = view(thing, **TOLD.get(kind, {}))
     text, page = seen.text(), seen.html()
     if isinstance(thing, depl.models.foundation.showing.Shown):
         assert (repr(thing), str(thing), thing._repr_html_()) == (seen.brief, text, page)
@@ -153,13 +139,8 @@ def test_a_view_is_a_line_a_text_and_a_page_and_its_facts_are_json(shown, kind):
     assert {"table", "td"} <= elements <= {"div", "p", "b", "br", "table", "tbody", "tr", "th", "td"}
     printed = json.loads(json_of(thing))
     assert list(printed) == list(facts(thing))
-    if hasattr(thing, "to_json"):
-        assert printed == json.loads(thing.to_json())
-
-
-@pytest.mark.parametrize("kind", NAMES)
-def test_every_fact_of_every_kind_is_told_on_the_safe_side(shown, kind):
-    for name, known in facts(shown[kind]).items():
+    assert not hasattr(thing, "to_json") or printed == json.loads(thing.to_json())
+    for name, known in facts(thing).items():
         told = known.told
         assert told.startswith(known.rounding.value) or None in ends_of(known), name
         if known.value is not None and known.rounding is not Rounding.NEAREST:
@@ -282,32 +263,10 @@ def test_names_of_any_length_leave_repr_short_and_many_stages_the_page_small():
     assert "no training" in str(depl.Plan())
 
 
-def test_what_is_printed_is_what_the_command_line_shows(ask, tmp_path):
-    path, state, instance = tmp_path / "plan.json", tmp_path / "state.json", depl.load("tiny")
-    state.write_text(STATE.to_json())
-    _, out, _ = ask("solve", "tiny", "--method", "exact", "--out", path)
-    plan = depl.Plan.from_json(path.read_text())
-    for told, thing in (
-        (out, depl.solve(instance, "exact")),
-        (ask("check", "tiny", path)[1], depl.check(instance, plan)),
-        (ask("instances", "show", "tiny")[1], instance),
-        (
-            ask("replan", "tiny", path, state, "--method", "exact")[1],
-            depl.replan(instance, plan, STATE, "exact"),
-        ),
-    ):
-        texts = [
-            [line for line in text.strip().splitlines() if line[:6] != "method"]
-            for text in (told, str(thing))
-        ]
-        assert texts[0] == texts[1]
-
-
 def test_a_result_without_its_instance_still_prints():
     result = depl.solve(depl.load("tiny"), "exact")
     bare = dataclasses.replace(result, problem=None)
-    assert "cost    28, lower bound 28 (gap 0 %)" in str(bare)
-    assert bare == result
+    assert (bare == result, "cost    28, lower bound 28 (gap 0 %)" in str(bare)) == (True, True)
     assert "problem" not in json.loads(result.to_json())
 
 
@@ -334,13 +293,10 @@ def test_a_result_that_proves_nothing_says_so(bound):
 
 
 def test_an_evaluation_names_what_is_broken_and_what_binds(tiny, tiny_optimum):
-    found = depl.evaluate(tiny, tiny_optimum)
-    assert "(4)      | training time" in str(found)
-    assert "binds" in str(found)
+    assert "binds" in str(depl.evaluate(tiny, tiny_optimum))
     plan = msgspec.structs.replace(tiny_optimum, instance=None)
     hasty = depl.evaluate(tiny.replace(maximum_time=4.0), plan)
-    assert "NOT feasible" in str(hasty)
-    assert "BROKEN" in str(hasty)
+    assert ("NOT feasible" in str(hasty), "BROKEN" in str(hasty)) == (True, True)
     assert repr(hasty).startswith("<Evaluation: NOT feasible; cost: ")
 
 
@@ -365,23 +321,7 @@ def test_without_pandas_frames_are_refused_with_what_to_do(tiny, monkeypatch):
             frames()
 
 
-def test_printing_an_instance_imports_neither_methods_nor_drawing():
-    program = (
-        "import sys, depl\n"
-        "instance = depl.load('tiny')\n"
-        "str(instance), repr(instance), instance._repr_html_(), depl.plot\n"
-        "print([name for name in ('matplotlib', 'pandas', 'pyomo', 'depl.models.estimation.diagnosis',"
-        " 'depl.heuristics.depl.method') if name in sys.modules])\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    assert done.stdout == "[]\n"
-
-
-@pytest.mark.parametrize(
-    "words", ["solve tiny --method exact", "check tiny P", "explain tiny P", "replan tiny P S"]
-)
+@pytest.mark.parametrize("words", ["solve tiny", "check tiny P", "explain tiny P", "replan tiny P S"])
 def test_figure_draws_the_plan_and_never_over_what_is_read(ask, tmp_path, words, tiny_optimum):
     plan, state, drawn_in = (tmp_path / name for name in ("plan.svg", "state.json", "alone.svg"))
     plan.write_text(tiny_optimum.to_json())
@@ -390,19 +330,15 @@ def test_figure_draws_the_plan_and_never_over_what_is_read(ask, tmp_path, words,
     code, _, err = ask(*given, "--figure", drawn_in)
     assert (code, f"drawn in {drawn_in}" in err) == (0, True)
     ElementTree.parse(drawn_in)
-    code, _, err = ask(*given, "--figure", tmp_path / "plan")
-    assert (code, "which is read" in err) == ((2, True) if plan in given else (0, False))
+    if plan in given:
+        code, _, err = ask(*given, "--figure", tmp_path / "plan")
+        assert (code, "which is read" in err) == (2, True)
 
 
-def test_the_ending_of_a_figure_says_its_format_and_none_asks_for_two(ask, tmp_path, tiny):
-    for name, endings in (("drawn", (".png", ".svg")), ("alone.pdf", ("",))):
-        code, _, err = ask("solve", "tiny", "--method", "exact", "--figure", tmp_path / name)
-        assert code == 0, err
-        assert f"drawn in {' and '.join(f'{tmp_path / name}{ending}' for ending in endings)}" in err
+def test_a_figure_without_an_ending_is_drawn_in_two_formats_and_none_without_a_plan(ask, tmp_path):
+    code, _, err = ask("solve", "tiny", "--figure", tmp_path / "drawn")
+    assert (code, f"drawn in {tmp_path / 'drawn.png'} and {tmp_path / 'drawn.svg'}" in err) == (0, True)
     begun = {path.name: path.read_bytes()[:4] for path in tmp_path.iterdir()}
-    assert begun == {"alone.pdf": b"%PDF", "drawn.png": b"\x89PNG", "drawn.svg": b"<?xm"}
-    path = tmp_path / "hard.json"
-    path.write_text(tiny.replace(maximum_loss=-100.0).to_json())
-    code, _, err = ask("solve", path, "--method", "exact", "--figure", tmp_path / "x")
-    assert code == 3
-    assert "x not drawn: there is no plan" in err
+    assert begun == {"drawn.png": b"\x89PNG", "drawn.svg": b"<?xm"}
+    code, _, err = ask("solve", "tiny", "--target", -100, "--figure", tmp_path / "x")
+    assert (code, "x not drawn: there is no plan" in err) == (3, True)

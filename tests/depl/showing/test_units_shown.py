@@ -24,13 +24,26 @@ def result(instance):
     return depl.solve(instance, "enumerate")
 
 
-@pytest.fixture(scope="module")
-def texts(instance, result):
-    """What people read, by what it is."""
+SAID = {
+    "instance": ["T_max = 5 h", "tau = 4 h", "capacity r [GPU]", "bandwidth b [MB / h]", "beta [EUR]"],
+    "of the instance": ["unit cost kappa [EUR / GPU]", "volume q [GB]", "size s [MB]"],
+    "result": ["28 EUR, lower bound 28 EUR", "5 of 5 h"],
+    "evaluation": ["28 EUR", "27 EUR", "5 h", "4 h"],
+    "report": ["28 EUR", "5 h"],
+    "front": ["T_max [h]", "cost [EUR]", "lower bound [EUR]", "time [h]"],
+    "replanning": ["1.5 of 5 h", "EUR, as planned", "cost to go"],
+    "explanation": ["cost 28 EUR", "T_max is 5 h", "EUR (lambda", "the round deadline is 4 h"],
+    "page": ["For a cost of 28 EUR", "a time of 5 h of the 5 h allowed"],
+    "progress": ["best plan 30 EUR", "lower bound 20 EUR"],
+}
+
+
+def test_every_text_names_the_units(instance, result) -> None:
     state = depl.State(epoch=1, loss=9.0, elapsed_time=1.5, model="full", transferred=result.plan.data[:1])
     page = page_of(facts_of(instance, result.plan, None), Source("tiny"), 10.0)
-    return {
+    texts = {
         "instance": str(instance),
+        "of the instance": str(instance),
         "result": str(result),
         "evaluation": str(depl.evaluate(instance, result.plan)),
         "report": str(depl.check(instance, result.plan)),
@@ -40,32 +53,18 @@ def texts(instance, result):
         "page": re.sub(r"<[^>]+>", " ", page.html),
         "progress": held(30.0, 20.0, NAMED),
     }
+    missing = [(what, words) for what, said in SAID.items() for words in said if words not in texts[what]]
+    assert missing == []
 
 
-@pytest.mark.parametrize(
-    ("what", "said"),
-    [
-        ("instance", ["T_max = 5 h", "tau = 4 h", "capacity r [GPU]", "bandwidth b [MB / h]"]),
-        ("instance", ["unit cost kappa [EUR / GPU]", "volume q [GB]", "size s [MB]", "beta [EUR]"]),
-        ("result", ["28 EUR, lower bound 28 EUR", "5 of 5 h"]),
-        ("evaluation", ["28 EUR", "27 EUR", "5 h", "4 h"]),
-        ("report", ["28 EUR", "5 h"]),
-        ("front", ["T_max [h]", "cost [EUR]", "lower bound [EUR]", "time [h]"]),
-        ("replanning", ["1.5 of 5 h", "EUR, as planned", "cost to go"]),
-        ("explanation", ["cost 28 EUR", "T_max is 5 h", "EUR (lambda", "the round deadline is 4 h"]),
-        ("page", ["For a cost of 28 EUR", "a time of 5 h of the 5 h allowed"]),
-        ("progress", ["best plan 30 EUR", "lower bound 20 EUR"]),
-    ],
-)
-def test_every_text_names_the_units(texts, what, said) -> None:
-    assert [words for words in said if words not in texts[what]] == []
-
-
-def test_units_are_all_that_they_add_to_a_text(texts, instance, result) -> None:
+def test_units_are_all_that_they_add_to_a_text(instance, result) -> None:
     bare = instance.replace(units=Units())
-    assert _without_units(texts["evaluation"]) == _without_units(str(depl.evaluate(bare, result.plan)))
-    assert _without_units(texts["explanation"]) == _without_units(explain(bare, result.plan))
-    assert _without_units(texts["instance"]) == _without_units(str(bare))
+    for text in (
+        str,
+        lambda given: str(depl.evaluate(given, result.plan)),
+        lambda i: explain(i, result.plan),
+    ):
+        assert _without_units(text(instance)) == _without_units(text(bare))
 
 
 def _without_units(text: str) -> str:
@@ -77,11 +76,9 @@ def _without_units(text: str) -> str:
 
 def test_axes_name_the_units(instance, result) -> None:
     upper, _ = depl.plot.plan(instance, result.plan)
-    assert upper.get_xlabel() == "time [h]"
-    assert "28 EUR" in upper.get_title(loc="left")
+    assert (upper.get_xlabel(), "28 EUR" in upper.get_title(loc="left")) == ("time [h]", True)
     clusters, models, transfers = depl.plot.instance(instance)
-    assert clusters.get_xlabel().endswith("[GPU]")
-    assert clusters.get_ylabel().endswith("[EUR / GPU]")
-    assert models.get_xlabel().endswith("[GPU x h]")
-    assert transfers.get_title(loc="left").endswith("[EUR]")
+    ends = {clusters.get_xlabel(): "[GPU]", clusters.get_ylabel(): "[EUR / GPU]"}
+    ends |= {models.get_xlabel(): "[GPU x h]", transfers.get_title(loc="left"): "[EUR]"}
+    assert [label for label, end in ends.items() if not label.endswith(end)] == []
     assert depl.plot.compare([result]).get_xlabel() == "cost [EUR]"

@@ -31,8 +31,8 @@ def controller(tmp_path):
 
 
 @pytest.fixture
-def forgetful(tmp_path):
-    """Of a policy that trains the first epoch whatever l(0) is, as those of ordinary logs do."""
+def forgetful():
+    """Makes one of a policy that trains the first epoch whatever l(0) is, as those of ordinary logs do."""
     policy = digits_policy()
     policy["nodes"][0]["trainings"][0]["retention"] = 0.0
-    return Controller(json.dumps(policy), log=tmp_path / "forgetful.jsonl")
+    return lambda: Controller(json.dumps(policy))

@@ -2,7 +2,6 @@
 
 import json
 import os
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -44,39 +43,46 @@ def test_a_plain_loop_keeps_the_weights_of_the_last_epoch_alone(controller, tmp_
     assert controller().decision == Stop("reached", 7, 0.44)
 
 
-@pytest.mark.parametrize("moment", ["while it trains", "after its weights", "after its line"])
-def test_a_process_that_is_killed_goes_on_with_the_weights_of_its_log(moment, controller, tmp_path):
-    program = (
-        "import json, os, signal, sys\n"
-        "from pathlib import Path\n"
-        "from depl.models.policy.controller import Controller\n"
-        "from depl.training import checkpoints\n"
-        "from tests.cases.digits_policy import digits_policy\n"
-        "from tests.depl.training import test_checkpoints as case\n"
-        "folder, moment = Path(sys.argv[1]), sys.argv[2]\n"
-        "made = Controller.resume(json.dumps(digits_policy()), folder / 'run.jsonl')\n"
-        "case.led(made, folder / 'weights', 3)\n"
-        "kill = lambda *given: os.kill(os.getpid(), signal.SIGKILL)\n"
-        "if moment == 'after its weights':\n"
-        "    made.observe = kill\n"
-        "if moment == 'after its line':\n"
-        "    checkpoints.os.remove = kill\n"
-        "if moment == 'while it trains':\n"
-        "    case.Network.loss = kill\n"
-        "case.led(made, folder / 'weights', 4)\n"
+KILLED = """
+import json, os, signal, sys
+from pathlib import Path
+from depl.models.policy.controller import Controller
+from depl.training import checkpoints
+from tests.cases.digits_policy import digits_policy
+from tests.depl.training import test_checkpoints as case
+
+def train(folder, moment):
+    made = Controller.resume(json.dumps(digits_policy()), folder / "run.jsonl")
+    case.led(made, folder / "weights", 3)
+    kill = lambda *given: os.kill(os.getpid(), signal.SIGKILL)
+    place, name = {"weights": (made, "observe"), "line": (checkpoints.os, "remove")}.get(
+        moment, (case.Network, "loss")
     )
+    setattr(place, name, kill)
+    case.led(made, folder / "weights", 4)
+
+for moment in "training", "weights", "line":
+    if (child := os.fork()) == 0:
+        train(Path(sys.argv[1], moment), moment)
+    print(os.waitpid(child, 0)[1] == signal.SIGKILL)
+"""
+
+
+def test_a_process_that_is_killed_goes_on_with_the_weights_of_its_log(tmp_path):
+    """While it trains, after its weights are written, and after its line is."""
     done = subprocess.run(
-        [sys.executable, "-c", program, str(tmp_path), moment],
-        cwd=ROOT, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == -signal.SIGKILL, done.stderr
-    again = controller()
-    assert again.epoch == (4 if moment == "after its line" else 3)
-    network = led(again, tmp_path / "weights")
+        [sys.executable, "-c", KILLED, tmp_path], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.stdout == "True\n" * 3, done.stderr
     whole = Controller(json.dumps(digits_policy()))
-    assert network.trained == led(whole, tmp_path / "whole").trained == decided(LOSSES)
-    assert again.records == whole.records
-    assert os.listdir(tmp_path / "weights") == ["epoch-7.json"]
+    wanted = led(whole, tmp_path / "whole").trained
+    for moment, epoch in (("training", 3), ("weights", 3), ("line", 4)):
+        again = Controller.resume(json.dumps(digits_policy()), tmp_path / moment / "run.jsonl")
+        assert again.epoch == epoch
+        network = led(again, tmp_path / moment / "weights")
+        assert network.trained == wanted == decided(LOSSES)
+        assert again.records == whole.records
+        assert os.listdir(tmp_path / moment / "weights") == ["epoch-7.json"]
 
 
 def test_a_process_that_is_killed_once_it_has_stopped_leaves_the_weights_of_that_epoch_alone(
@@ -91,9 +97,8 @@ def test_a_process_that_is_killed_once_it_has_stopped_leaves_the_weights_of_that
 
 def test_weights_of_another_run_are_refused(controller, tmp_path):
     led(controller(), tmp_path / "weights", 2)
-    with pytest.raises(
-        InvalidInputError, match=r"has no epoch-2.json, and the log of the run holds 2 epochs"
-    ):
+    said = r"has no epoch-2.json, and the log of the run holds 2 epochs"
+    with pytest.raises(InvalidInputError, match=said):
         Checkpoints(tmp_path / "others", ".json").found(controller())
     assert Checkpoints(tmp_path, ".json").found(Controller(json.dumps(digits_policy()))) is None
 

@@ -52,16 +52,13 @@ def test_what_the_controller_does_not_wait_for_is_refused_under_keras(adapter, c
         adapter("keras").ControllerCallback(made, checkpoints=Checkpoints("w"))
 
 
-def test_a_run_whose_first_loss_decides_nothing_begins_without_it_under_keras(adapter, forgetful):
-    network = Network(LOSSES)
-    network.fit(adapter("keras").ControllerCallback(forgetful), 0, forgetful.last_epoch)
-    assert (network.trained, forgetful.decision) == (decided(LOSSES)[:3], Switch("p75", "far-edge", 3, 0.97))
-
-
-def test_a_run_whose_first_loss_decides_nothing_begins_without_it_under_lightning(adapter, forgetful):
-    network = Network(LOSSES)
-    Trainer(adapter("lightning").ControllerCallback(forgetful, convert=convert)).fit(network)
-    assert (network.trained, forgetful.decision) == (decided(LOSSES), Stop("reached", 7, 0.44))
+def test_a_run_whose_first_loss_decides_nothing_begins_without_it(adapter, forgetful):
+    network, made = Network(LOSSES), forgetful()
+    network.fit(adapter("keras").ControllerCallback(made), 0, made.last_epoch)
+    assert (network.trained, made.decision) == (decided(LOSSES)[:3], Switch("p75", "far-edge", 3, 0.97))
+    network, made = Network(LOSSES), forgetful()
+    Trainer(adapter("lightning").ControllerCallback(made, convert=convert)).fit(network)
+    assert (network.trained, made.decision) == (decided(LOSSES), Stop("reached", 7, 0.44))
 
 
 def test_a_fit_of_lightning_switches_and_stops_with_the_weights_of_that_epoch(adapter, controller, tmp_path):
@@ -96,17 +93,18 @@ def test_a_fit_of_lightning_goes_on_from_the_log_and_the_checkpoint(epochs, adap
     assert again.trained == decided(LOSSES)
 
 
-@pytest.mark.parametrize(
-    ("limits", "words"),
-    [
-        ({"min_epochs": 2}, "min_epochs and min_steps of the trainer overrule a stop"),
-        ({"max_epochs": 9}, "max_epochs=9 of the trainer ends the run before"),
-        ({"world_size": 2}, "has 2 processes"),
-        ({"check_val_every_n_epoch": 2}, "no validation at the end of this epoch"),
-    ],
-)
-def test_a_trainer_that_would_overrule_the_controller_is_refused(limits, words, adapter, controller):
-    trainer = Trainer(adapter("lightning").ControllerCallback(controller(), convert=convert), **limits)
+OVERRULED = {
+    "min_epochs and min_steps of the trainer overrule a stop": {"min_epochs": 2},
+    "max_epochs=9 of the trainer ends the run before": {"max_epochs": 9},
+    "has 2 processes": {"world_size": 2},
+    "no validation at the end of this epoch": {"check_val_every_n_epoch": 2},
+}
+
+
+@pytest.mark.parametrize("words", OVERRULED)
+def test_a_trainer_that_would_overrule_the_controller_is_refused(words, adapter, controller):
+    callback = adapter("lightning").ControllerCallback(controller(), convert=convert)
+    trainer = Trainer(callback, **OVERRULED[words])
     trainer.validate(Network(LOSSES))
     with refused(words):
         trainer.fit(Network(LOSSES))

@@ -12,7 +12,7 @@ from depl.models.policy.controller import Controller
 from depl.models.policy.decisions import Stop
 from depl.training.checkpoints import Checkpoints
 from tests.cases.digits_policy import digits_policy
-from tests.cases.fake_frameworks import Array, ArrayRecord, Federation, Nodes, Result, Strategy
+from tests.cases.fake_frameworks import Array, ArrayRecord, Federation, Nodes, Result
 
 LOSSES = [2.3, 2.0, 1.4, 0.97, 0.8, 0.6, 0.5, 0.44, 0.4]
 FIRST = ArrayRecord({"w": Array(np.array(0.0))})
@@ -61,11 +61,9 @@ def test_a_run_goes_on_from_its_log_and_its_arrays(rounds, adapter, controller, 
     guarded = flower.guard(federation, controller(), convert=convert, checkpoints=kept)
     with pytest.raises(TypeError):
         guarded.start(Nodes(), FIRST, evaluate_fn=federation.evaluate)
-    whole = Federation(LOSSES)
-    made = controller()
-    result = flower.guard(whole, made, convert=convert, checkpoints=kept).start(
-        Nodes(), FIRST, evaluate_fn=whole.evaluate
-    )
+    whole, made = Federation(LOSSES), controller()
+    guarded = flower.guard(whole, made, convert=convert, checkpoints=kept)
+    result = guarded.start(Nodes(), FIRST, evaluate_fn=whole.evaluate)
     assert [number for number, *_ in whole.asked] == list(range(rounds + 1, 8))
     assert list(result.evaluate_metrics_serverapp) == list(range(rounds + 1, 8))
     assert (value(result.arrays), made.epoch) == (403.5, 7)
@@ -76,22 +74,16 @@ def test_a_run_goes_on_from_its_log_and_its_arrays(rounds, adapter, controller, 
         flower.guard(whole, unfinished, convert=convert).start(Nodes(), FIRST)
 
 
-def test_without_a_central_evaluation_that_of_the_clients_is_observed(adapter, controller):
+def test_without_a_central_evaluation_that_of_the_clients_is_observed(adapter, controller, forgetful):
     made, flower = controller(), adapter("flower")
     with pytest.raises(InvalidInputError, match="as there is no evaluate_fn"):
         flower.guard(Federation(LOSSES), made, convert=convert).start(Nodes(), FIRST)
     result = flower.guard(Federation(LOSSES), made, convert=convert, first_loss=2.3).start(Nodes(), FIRST)
-    assert (made.epoch, value(result.arrays), list(result.evaluate_metrics_clientapp)) == (
-        7,
-        403.5,
-        list(range(1, 8)),
-    )
-
-
-def test_a_run_whose_first_loss_decides_nothing_begins_without_it(adapter, forgetful):
-    flower = adapter("flower")
-    result = flower.guard(Federation(LOSSES), forgetful, convert=convert).start(Nodes(), FIRST)
-    assert (forgetful.epoch, value(result.arrays)) == (7, 403.5)
+    assert (made.epoch, value(result.arrays)) == (7, 403.5)
+    assert list(result.evaluate_metrics_clientapp) == list(range(1, 8))
+    made = forgetful()  # whose first loss decides nothing
+    result = flower.guard(Federation(LOSSES), made, convert=convert).start(Nodes(), FIRST)
+    assert (made.epoch, value(result.arrays)) == (7, 403.5)
 
 
 def test_a_run_that_stops_before_its_first_round_returns_the_arrays_it_was_given(adapter, controller):
@@ -103,24 +95,20 @@ def test_a_run_that_stops_before_its_first_round_returns_the_arrays_it_was_given
 
 
 def test_what_would_not_be_followed_is_refused(adapter, controller):
-    guard = adapter("flower").guard
+    guard, known = adapter("flower").guard, {"convert": convert}
 
     class Own(Federation):
         def start(self, *given: Any, **named: Any) -> Result:
             return Result()
 
-    cases: list[tuple[Strategy, dict[str, Any], str]] = [
-        (Own(LOSSES), {"convert": convert}, "Own has a start of its own"),
-        (Federation(LOSSES), {}, "may switch between 'p50', 'p75'"),
-        (
-            Federation(LOSSES),
-            {"convert": convert, "nodes": {"edge": [0]}},
-            "no entry for the cluster 'far-edge'",
-        ),
-        (Federation(LOSSES), {"convert": convert, "checkpoints": Checkpoints("w")}, r"suffix='\.npz'"),
-    ]
-    for strategy, given, words in cases:
+    cases: dict[str, tuple[type[Federation], dict[str, Any]]] = {
+        "Own has a start of its own": (Own, known),
+        "may switch between 'p50', 'p75'": (Federation, {}),
+        "no entry for the cluster 'far-edge'": (Federation, known | {"nodes": {"edge": [0]}}),
+        r"suffix='\.npz'": (Federation, known | {"checkpoints": Checkpoints("w")}),
+    }
+    for words, (strategy, given) in cases.items():
         with pytest.raises(InvalidInputError, match=words):
-            guard(strategy, controller(), **given)
+            guard(strategy(LOSSES), controller(), **given)
     with pytest.raises(InvalidInputError, match="is 3, and the run may take 16"):
-        guard(Federation(LOSSES), controller(), convert=convert).start(Nodes(), FIRST, num_rounds=3)
+        guard(Federation(LOSSES), controller(), **known).start(Nodes(), FIRST, num_rounds=3)
