@@ -243,9 +243,7 @@ def test_a_study_by_tasks_goes_on_after_one_that_failed_and_is_asked_again(tmp_p
     assert (code, text.splitlines()[1]) == (0, "  sum = 1, goal == 14: NOT MET")
     code, _, complaint = ask("bench", "run", "squares", *mine, "--out", "out")
     assert code == 2
-    assert (
-        "task 'squares/number=2 seed=[85, 2]': failed: ValueError: no square (mine.py, line 15)" in complaint
-    )
+    assert "task 'squares/number=2 seed=[85, 2]': failed: ValueError: no square" in complaint
     assert "internal error" not in complaint
     assert ask("bench", "run", "squares", *mine, "--out", "out")[0] == 2  # it holds attempts
     (tmp_path / "able").touch()

@@ -62,6 +62,7 @@ def train(folder, moment):
     case.led(made, folder / "weights", 4)
 
 for moment in "training", "weights", "line":
+    Path(sys.argv[1], moment).mkdir()
     if (child := os.fork()) == 0:
         train(Path(sys.argv[1], moment), moment)
     print(os.waitpid(child, 0)[1] == signal.SIGKILL)
