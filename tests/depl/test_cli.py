@@ -9,16 +9,16 @@ import pytest
 from depl.cli import main
 from depl.instances.library import load
 from depl.models.problem.plan import Plan
-from depl.models.solving.methods import Outcome, register
+from depl.models.solving.methods import Outcome, Registered, register, ship
 from depl.models.solving.options import Option
 from depl.models.solving.result import Termination
 from depl.starting import JSON
 from tests.cases.documents import RICH, put
 
 
-def method(name, run, shipped=False, options=()):
+def method(name, run, **more):
     """Register a method of this module under a name that no other test uses."""
-    register(f"cli-{name}", run, shipped=shipped, options=options)
+    register(f"cli-{name}", run, **more)
     return f"cli-{name}"
 
 
@@ -84,7 +84,8 @@ def test_exit_codes_tell_how_a_solve_ended(ask, tiny_optimum, own_methods, termi
     for plan, bound, code in zip((tiny_optimum, None), (28.0, 3.0), ENDS[termination], strict=True):
         if code is not None:
             ended = Outcome(Termination(termination), plan, bound, "for a test")
-            name = method(f"{termination}-{bound}", lambda *_, ended=ended: ended, shipped=True)
+            name = f"cli-{termination}-{bound}"
+            ship([Registered(name, lambda *_, ended=ended: ended, "", shipped=True)])
             found, out, _ = ask("solve", "tiny", "--method", name)
             assert (found, "for a test" in out) == (code, True)
             found, out, _ = ask("solve", "tiny", "--method", name, "--json")

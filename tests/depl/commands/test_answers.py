@@ -21,7 +21,7 @@ from depl.models.problem.instance import Instance
 from depl.models.scenarios.files import save_scenarios
 from depl.models.solving import front as front_module
 from depl.models.solving.budgets import Budget
-from depl.models.solving.methods import Outcome, register
+from depl.models.solving.methods import Outcome, Registered, register, ship
 from depl.models.solving.observed_state import State, planned_state
 from depl.models.solving.options import Option
 from depl.models.solving.result import Termination
@@ -217,7 +217,7 @@ ENDS = {"time_limit": (5, 4), "exhausted": (5, 0), "infeasible": (3, 0), "error"
 @pytest.mark.parametrize("ending", ENDS)
 def test_an_old_rest_that_may_go_on_is_an_answer(ask, here, own_methods, ending):
     ended = Outcome(Termination(ending), None, reason="for a test")
-    register("ends", lambda instance, limits: ended, shipped=True)
+    ship([Registered("ends", lambda instance, limits: ended, "", shipped=True)])
     words = ("replan", "spent.json", "promised.json", "state.json", "--method", "ends")
     assert (ask(*words)[0], ask(*words, "--keep-promise")[0]) == ENDS[ending]
 
