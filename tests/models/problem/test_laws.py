@@ -191,8 +191,10 @@ def test_the_laws_without_exponential_moments_on_the_right_are_marked() -> None:
     assert heavy == {InverseGamma, Lognormal}
 
 
-@pytest.mark.parametrize("shape", [2.5e5, 1e7])
-@pytest.mark.parametrize("deviations", [3.0, 4.01, 12.0, 30.0])
+@pytest.mark.parametrize(
+    ("shape", "deviations"),
+    [(2.5e5, 4.01), (1e6, 3.0), (1e6, 5.65), (1e6, 30.0), (1e7, 4.01), (1e7, 12.0)],
+)
 def test_upper_tails_of_an_inverse_gamma_with_a_large_shape_keep_their_digits(shape, deviations):
     """scipy 1.17 leaves out 2 % of them at 1e7. By the power series, in 40 digits."""
     reciprocal = shape - deviations * math.sqrt(shape)
