@@ -171,11 +171,6 @@ class BallSum:
         """E G."""
         return self._mean
 
-    @property
-    def nodes(self) -> int:
-        """How many transforms were evaluated."""
-        return self._count
-
     def probability(self, deviation: float | arb) -> arb:
         """Ball that contains P(G - E G <= deviation)."""
         with flint.ctx.workprec(self._bits + _GUARD_BITS):
@@ -186,18 +181,6 @@ class BallSum:
             low = (arb(self._tilt) * y - gap * period).exp() * self._chernoff / (1 - (-gap * period).exp())
             tail = (c * y).exp() * self._tail
             return total + (-alias - low).union(arb(0)) + (-tail).union(tail)
-
-    def density(self, deviation: float) -> float:
-        """Density of Y at ``deviation``, not certified."""
-        y = arb(deviation)
-        total = sum(
-            (
-                (self._node(j) * value * (acb(y) * self._node(j)).exp()).real * (0.5 if j == 0 else 1)
-                for j, value in enumerate(self._values)
-            ),
-            arb(0),
-        )
-        return float((total * self._spacing / arb.pi()).mid())
 
     def _bromwich(self, y: arb) -> arb:
         c = arb(self._abscissa)

@@ -287,20 +287,6 @@ class Tree:
         return self._mean(chosen, begin)
 
 
-def hull_value(points: set[Point], rho: Fraction, budget: Fraction) -> Fraction | None:
-    """Least C + rho F with F <= budget over mixtures of two policies."""
-    values = sorted((failure, cost + rho * failure) for cost, failure in points)
-    best: Fraction | None = None
-    for f, value in values:
-        if f <= budget:
-            best = value if best is None else min(best, value)
-    for (f, low), (g, high) in itertools.combinations(values, 2):
-        if f <= budget < g:
-            share = (budget - f) / (g - f)
-            best = min(best, low + share * (high - low)) if best is not None else low + share * (high - low)
-    return best
-
-
 def tree_of(instance: Instance, *, abandon_at_start: bool = False) -> Tree:
     """The tree of an instance with one cluster, constant improvements with atoms, and a round deadline."""
     (cluster,) = instance.clusters

@@ -22,7 +22,7 @@ from depl.models.problem.policy import STOP, Policy, PolicyNode
 from depl.models.solving.result import Termination
 from tests.cases.memory_cases import instance_of, random_law
 from tests.cases.policy_cases import random_tiny, tiny
-from tests.oracles.policy_processes import Tree, hull_value, traced_tree_of, tree_of
+from tests.oracles.policy_processes import Tree, traced_tree_of, tree_of
 
 LATTICE = (65_536,)
 """Cells enough for the lattices of `tiny` instances of three epochs."""
@@ -86,17 +86,14 @@ def solved(instance: Instance, **options) -> PolicyResult | None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_linear_program_best_lagrangian_bound_and_hull_of_all_policies_are_one_number(seed):
+def test_the_linear_program_and_the_best_lagrangian_bound_are_one_number(seed):
     instance = random_tiny(np.random.default_rng(seed), epochs=2)
     tree = tree_of(instance, abandon_at_start=bool(seed % 2))
-    points = tree.every_policy()
     ratio = tree.ratio()
     for rho, level in itertools.product((1, Fraction(3, 2), 4), (3, 10, 40, 80)):
         price, budget = rho * (ratio or 1), Fraction(level, 100)
         best = tree.lagrangian(price, budget)
-        listed = hull_value(points, price, budget)
         program = tree.linear_program(float(price), float(budget))
-        assert best == listed
         assert program == (None if best is None else pytest.approx(float(best), abs=1e-9))
 
 
