@@ -6,7 +6,6 @@ from fractions import Fraction
 
 import msgspec
 import pytest
-from scipy import stats
 
 from depl.models.evaluation.evaluate import (
     Constraint,
@@ -62,19 +61,6 @@ def test_the_tiny_optimum_has_the_numbers_that_were_computed_by_hand(tiny, tiny_
     assert found.quantile is not None
     assert found.quantile.exact == Fraction(25, 4)
     assert found.feasible
-
-
-def test_a_normal_loss_has_the_probability_and_quantile_of_its_closed_form(bell):
-    found = evaluate(bell.replace(maximum_loss=8.5, quantile_level=0.95), steady_epochs(4, 4))
-    law = stats.norm(6, math.sqrt(2))
-    assert found.expected_loss == pytest.approx(6, rel=1e-15)
-    assert found.violation.lower <= law.sf(8.5) <= found.violation.upper
-    assert found.violation.width < 1e-11
-    assert found.quantile is not None
-    assert found.quantile.lower <= law.ppf(0.95) <= found.quantile.upper
-    assert found.quantile.width < 1e-9
-    assert found.feasible
-    assert not evaluate(bell.replace(maximum_loss=8.5, quantile_level=0.97), steady_epochs(4, 4)).feasible
 
 
 def test_the_quantile_is_left_out_where_it_is_not_wanted_and_nodes_share_the_work_and_are_paid(bell, steady):

@@ -19,7 +19,7 @@ from depl.models.solving.solve import solve
 from depl.models.verifier.distribution import tail_probability
 from depl.models.verifier.laws import decimal
 from depl.models.verifier.traces import traced_loss
-from tests.cases.memory_cases import FAR, FULL, cheapest_cost, every_schedule
+from tests.cases.memory_cases import FAR, FULL, every_schedule
 from tests.cases.observed_run_cases import observed_cases, rest_of
 from tests.cases.traced_law_cases import halves, plan_of
 from tests.models.evaluation.test_traced_sampling import quantiles, stream
@@ -144,39 +144,6 @@ def test_scenarios_of_a_rest_are_the_quantiles_at_its_own_numbers(states):
             assert on_scale(document, found) == pytest.approx(wanted, abs=1e-9)
             asked += 1
     assert asked > len(states) / 2
-
-
-def test_the_cheapest_rest_is_that_of_all_schedules(states):
-    """Every rest costed by hand; its probability is that of all combinations."""
-    met = 0
-    for document, oracle, schedules in states[::3]:
-        values = [oracle.finals(schedule)[0] for schedule in schedules]
-        seen = np.concatenate([row[np.isfinite(row)] for row in values] or [np.zeros(0)])
-        maximum = float(oracle.observed(np.quantile(seen, 0.35))) if seen.size else 0.0
-        if not seen.size or oracle.loss <= on_scale(document, maximum) + 1e-9:
-            continue
-        instance = rest_of(document, maximum_loss=maximum, quantile_level=0.7)
-        kept = [
-            cheapest_cost(instance, schedule)
-            for schedule in schedules
-            if meets(oracle, schedule, maximum) and len(schedule) <= instance.target.maximum_epochs
-        ]
-        least = min(kept, default=np.inf)
-        found = solve(instance, "enumerate").cost
-        assert found == (None if least == np.inf else pytest.approx(least, rel=1e-9))
-        met += least < np.inf
-    assert met > len(states) / 12
-
-
-def meets(oracle: ObservedOracle, schedule: Schedule, maximum: float) -> bool:
-    """With at least 0.7, and without a promise below all that was ever seen."""
-    values, weights = oracle.finals(schedule)
-    below = float(on_scale(oracle.document, float(np.min(oracle.observed(np.array(oracle.ever[0]))))))
-    order = np.argsort(values, kind="stable")
-    reached = np.cumsum(weights[order])
-    quantile = values[order][np.searchsorted(reached, 0.7 * reached[-1] - 1e-9)]
-    above, all_weight = oracle.share_above(schedule, maximum)
-    return quantile >= below - 2e-9 * max(1.0, abs(below)) and 10 * above <= 3 * all_weight
 
 
 def test_a_state_by_hand():

@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from depl.instances.training.recorded import recorded_traces
 from depl.models.estimation.affine import fit_affine
 from depl.models.evaluation.traced_law import (
-    Mixed,
     confident_weights,
     epochs_ahead,
     mixture_of,
@@ -21,15 +19,12 @@ from depl.models.exact.traced_verdicts import exceedances
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.affine_law import (
     AffineLaw,
-    Coefficients,
     Known,
     RunRecord,
-    assembled,
-    ends_of,
     positions,
 )
 from depl.models.problem.counting import Counting
-from tests.cases.memory_cases import CUT, FAR, FULL
+from tests.cases.memory_cases import FULL
 from tests.models.estimation import test_affine as cases
 from tests.models.estimation.test_affine import EPOCHS, drawn, schedule
 from tests.oracles.traced_law import UNIT, at_most
@@ -40,24 +35,6 @@ from tests.oracles.traced_law import UNIT, at_most
 @pytest.fixture(scope="module")
 def law():
     return fit_affine(drawn(40, 0.1, np.random.default_rng(0)))
-
-
-def atoms_of(mixed: Mixed) -> np.ndarray:
-    """All sums of what the parts lend, ascending."""
-    values = np.array([mixed.constant])
-    for part in mixed.parts:
-        values = np.add.outer(values, part).ravel()
-    return np.sort(values)
-
-
-def test_recorded_runs_give_back_their_own_final_losses():
-    traces = recorded_traces("digits-alexnet")
-    law, final = fit_affine(traces), traces.matrix()[:, -1]
-    for plan, runs in traces.by_schedule().items():
-        if len(runs) >= 30:
-            found = mixture_of(law, ends_of(plan))
-            assert found.together
-            assert atoms_of(found) == pytest.approx(np.sort(final[runs]), abs=1e-12)
 
 
 # --- where the law refuses --------------------------------------------------------------------------------
@@ -156,13 +133,6 @@ def test_above_a_limit_count_as_many_runs_as_after_the_worst_of_the_last_epochs(
     assert np.sum(settled_losses(runs, 3, 2) > 2.5) == 1
 
 
-def test_the_epoch_with_which_all_runs_end_counts_alone():
-    runs = [_run(9, 1, 4, 2), _run(9, 7, 2, 1)]
-    assert settled_losses(runs, 3, 3).tolist() == [1, 2]
-    assert settled_losses(runs, 2, 3).tolist() == [2, 7]
-    assert settled_losses([*runs, _run(9, 0, 0, 0, 0)], 3, 3).tolist() == [0, 2, 7]
-
-
 # --- on average over sets of runs -------------------------------------------------------------------------
 
 SETS = 1000
@@ -180,23 +150,6 @@ def promised_whole(finals: np.ndarray, confidence: float | None = None, diverged
     return float(*exceedances(mixed, np.zeros(1), [LIMIT]))
 
 
-def promised_staged(first: np.ndarray, second: np.ndarray, diverged: int = 0) -> float:
-    """P(l(2) > LIMIT) of l(2) = l(1) / 2 + e, where some runs lend l(1) and others, after cut, lend e."""
-    alone, after = positions((FULL,)), positions((CUT, FAR))
-    law = assembled(
-        {
-            (FULL, True, 1, None): Coefficients(0.0, 0.0, 0.0, (1, 1)),
-            (FAR, False, 1, FULL): Coefficients(0.0, 0.0, 0.5, (1, 1), pooled=True),
-            (FAR, False, 1, CUT): Coefficients(0.0, 0.0, 0.5, (1, 1), pooled=True),
-        },
-        [alone] * len(first) + [after] * len(second),
-        [np.array([1.0, loss]) for loss in first] + [np.array([1.0, 1.0, 0.5 + loss]) for loss in second],
-    )
-    mixed = mixture_of(law, positions((FULL, FAR)), Counting(unseen=UNSEEN, diverged=diverged))
-    assert [part.size - diverged for part in mixed.parts] == [len(first) + 1, len(second) + 1]
-    return float(*exceedances(mixed, np.zeros(1), [LIMIT]))
-
-
 def is_at_least(promises: list[float], truth: float) -> bool:
     """Whether promises are no smaller than the truth on average, but for four standard errors."""
     return float(np.mean(promises)) >= truth - 4 * float(np.std(promises)) / len(promises) ** 0.5
@@ -211,19 +164,6 @@ def test_promises_of_whole_runs_are_right_on_average(runs):
     assert is_at_least(promises, truth)
     error = 4 * float(np.std(promises)) / SETS**0.5
     assert np.mean(promises) == pytest.approx(truth + (1 - truth) / (runs + 1), abs=error + 1e-12)
-
-
-@pytest.mark.parametrize(
-    ("first", "second"), [(1, 1), *(pytest.param(*pair, marks=pytest.mark.slow) for pair in ((3, 8), (8, 3)))]
-)
-def test_promises_of_combined_stages_are_right_on_average(first, second):
-    rng = np.random.default_rng(10 * first + second)
-    drawn = rng.lognormal(size=(2, 400_000))
-    truth = float(np.mean(drawn[0] / 2 + drawn[1] > LIMIT))
-    promises = [promised_staged(rng.lognormal(size=first), rng.lognormal(size=second)) for _ in range(SETS)]
-    assert is_at_least(promises, truth)
-    apart = 1 - first * second / (first + 1) / (second + 1)  # any stage lent by the run unlike all seen
-    assert min(promises) >= apart - 1e-12
 
 
 def test_with_a_confidence_few_sets_of_runs_promise_too_much():

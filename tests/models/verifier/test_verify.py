@@ -316,18 +316,6 @@ def test_a_quantile_claimed_too_high_by_a_billionth_is_refused_where_losses_are_
         assert [finding.equation for finding in found] == equations
 
 
-def test_a_bound_raised_to_just_below_the_cost_is_repeated_and_not_checked(tiny, claimed):
-    """28 is the optimum of `tiny`: nothing refutes 27.9 where plans are not listed, and nothing proves it."""
-    raised = changed(claimed, claims=changed(claimed.claims, lower_bound=27.9))
-    report = verify(tiny, raised, most_plans=0)
-    assert [finding.subject for finding in report.repeated] == ["lower_bound"]
-    assert "lower_bound" not in [finding.subject for finding in report.checked]
-    assert report.proved_bound == 0
-    listed = verify(tiny, raised)
-    assert listed.repeated == ()
-    assert listed.proved_bound == 27.9
-
-
 def test_resources_that_cost_more_than_others_would_are_refused(tiny, tiny_optimum, steady, steady_plan):
     """The optimum has x = 3 throughout; shifting time between epochs keeps (4) and costs more."""
 
