@@ -11,7 +11,7 @@ import depl
 from depl.instances.generator import random_instances, random_plan
 from depl.models.problem.laws import Deterministic, InverseGamma, Lognormal, Normal
 from depl.models.problem.plan import Claims, Plan
-from depl.models.scenarios.draws import Scenarios, draw_scenarios, given_scenarios
+from depl.models.scenarios.draws import Scenarios, draw_scenarios, given_scenarios, scenario_losses
 from depl.models.solving.solve import solve
 from depl.models.verifier import plans as verifier_requirements
 from depl.models.verifier import scenarios as verifier_sample
@@ -147,6 +147,9 @@ def test_random_plans_are_counted_as_the_solvers_count_them(count):
         plan = random_plan(rng, instance)
         scenarios = draw_scenarios(instance, 40, seed=index, decimals=[None, 2, 8, 0][index % 4])
         claimed = claiming(instance, scenarios, plan)
+        losses = scenario_losses(instance, scenarios, plan)
+        low, high = final_losses(instance, drawn_sample(instance, claimed.claims.scenarios), plan)
+        assert np.all((low <= losses) & (losses <= high))
         for draws in (None, arrays(scenarios)):
             report = verify(instance, claimed, draws)
             assert the(report, "claim: scenarios.misses").ok

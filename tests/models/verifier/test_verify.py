@@ -306,12 +306,19 @@ def test_claims_about_a_smooth_loss_are_confirmed_up_to_the_accuracy_of_the_veri
             assert failure.equation == f"claim: {claim}"
 
 
-def test_a_quantile_claimed_too_high_by_a_billionth_is_refused_where_losses_are_as_small(bell, steady_plan):
-    """In a unit of 1e-5 the loss is normal with mean 6e-5 and deviation sqrt(2) 1e-5."""
-    instance = noisy(bell, Normal(mean=2e-5, variance=1e-10)).replace(initial_loss=1e-4, maximum_loss=9e-5)
-    quantile = 6e-5 + float(stats.norm.ppf(instance.target.quantile_level)) * math.sqrt(2) * 1e-5
-    for lower, equations in ((quantile * (1 - 1e-12), []), (quantile + 1e-9, ["claim: quantile"])):
-        claims = Claims(quantile=Bounds(lower=lower, upper=2 * quantile))
+@pytest.mark.parametrize(
+    ("mean", "deviation", "initial", "bound", "rounding", "excess"),
+    [(2e-5, 1e-5, 1e-4, 9e-5, -1e-16, 1e-9), (5e5, 1e-4, 1e6, 1.0, 5e-7, 5e-6)],
+)
+def test_a_quantile_may_be_claimed_too_high_by_what_rounding_takes_off_its_loss_alone(
+    bell, steady_plan, mean, deviation, initial, bound, rounding, excess
+):
+    """A loss of 6e-5, told from one a billionth higher; and one near 0 that a million is taken from."""
+    instance = noisy(bell, Normal(mean=mean, variance=deviation**2))
+    instance = instance.replace(initial_loss=initial, maximum_loss=bound)
+    quantile = initial - 2 * mean + float(stats.norm.ppf(0.9)) * math.sqrt(2) * deviation
+    for more, equations in ((rounding, []), (excess, ["claim: quantile"])):
+        claims = Claims(quantile=Bounds(lower=quantile + more, upper=2 * quantile))
         found = verify(instance, changed(steady_plan, claims=claims)).failures
         assert [finding.equation for finding in found] == equations
 
