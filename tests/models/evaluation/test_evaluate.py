@@ -21,17 +21,9 @@ from depl.models.problem.instance import (
     ComputeTable,
     TabledImprovement,
 )
-from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
+from depl.models.problem.plan import Plan
 from tests.problems import atoms, gain, model
-
-
-def training(*epochs: tuple[str, str, float], data: dict[str, tuple[str, ...]] | None = None) -> Plan:
-    """A plan of (model, cluster, resources); cluster ``site`` uses ``data`` unless told otherwise."""
-    given = {"site": ("data",)} if data is None else data
-    return Plan(
-        data=tuple(ClusterData(cluster=name, datasets=datasets) for name, datasets in given.items()),
-        epochs=tuple(PlannedEpoch(model=m, cluster=n, resources=x) for m, n, x in epochs),
-    )
+from tests.problems import plan as training
 
 
 def steady_epochs(*resources: float) -> Plan:

@@ -10,10 +10,8 @@ from numpy.typing import NDArray
 from depl.models.evaluation.in_scenarios import TracedSample
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.problem.instance import Instance
-from depl.models.problem.plan import Plan
 from depl.models.problem.traced_law import TracedLaw
 from depl.models.scenarios.draws import (
-    count_misses,
     draw_scenarios,
     given_scenarios,
     require_fitting,
@@ -146,23 +144,11 @@ def test_plans_are_followed_through_scenarios_of_which_the_first_are_those_of_a_
             np.testing.assert_array_equal(found, scenario_losses(instance, large, plan_of(schedule))[:30])
 
 
-def test_the_plan_that_does_not_train_ends_with_the_greatest_first_loss():
-    instance = instance_of(halves(), maximum_loss=3.9)
-    scenarios = draw_scenarios(instance, 5)
-    losses = scenario_losses(instance, scenarios, Plan())
-    assert losses.tolist() == [4.0] * 5  # all runs begin at 4
-    assert count_misses(instance, losses) == 5
-
-
-def test_schedules_outside_the_support_are_refused():
-    sample = sample_of(halves(), 3)
+def test_what_no_stream_of_a_traced_law_can_say_is_refused():
+    instance = instance_of(halves())
     for schedule in ((FAR,), (FULL, FULL), (FULL, FAR, FULL)):
         with pytest.raises(InvalidInputError, match="outside the support of the traces"):
-            sample.losses(schedule)
-
-
-def test_losses_of_traces_are_not_rounded_and_not_given():
-    instance = instance_of(halves())
+            sample_of(halves(), 3).losses(schedule)
     with pytest.raises(NotCoveredError, match="not rounded to decimals"):
         draw_scenarios(instance, 5, decimals=2)
     with pytest.raises(InvalidInputError, match="drawn from its runs"):

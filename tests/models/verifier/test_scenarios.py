@@ -22,14 +22,9 @@ from depl.models.verifier.scenarios import Count, claimed_sample, drawn_sample, 
 from depl.models.verifier.verify import Finding, Kind, Report, verify
 from tests.cases.verifier_scenarios_cases import claim_of, claiming, own
 from tests.models.verifier.test_dual import cheapest, problems, sample_of
+from tests.models.verifier.test_verify import the
 from tests.problems import atoms, model, student
 from tests.problems import plan as plan_of
-
-
-def the(report: Report, equation: str) -> Finding:
-    found = [finding for finding in report.findings if finding.equation == equation]
-    assert len(found) == 1, equation
-    return found[0]
 
 
 def failing(report: Report) -> set[str]:
