@@ -298,7 +298,7 @@ def claiming_bounds(found: Evaluation, plan: Plan) -> Plan:
     ("scale", "residuals", "parts"),
     [
         ("loss", "per_run", (17, 43)),
-        ("log", "independent", (5, 3)),
+        ("loss", "independent", (5, 3)),
         pytest.param("loss", "independent", (11, 6), marks=pytest.mark.slow),
     ],
 )
