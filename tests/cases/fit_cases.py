@@ -52,6 +52,14 @@ def drawn(runs: int = 20, seed: int = 0, prefix: str = "r", noise: float = 0.05)
     return Traces(run, epoch, model, cluster, loss, {"start_loss": begun})
 
 
+def traces_of(losses, models="net", cluster: str = "site", prefix: str = "") -> Traces:
+    """A run for every row of losses, from epoch 0 on; the model of all epochs, or of each of them."""
+    runs, count = losses.shape
+    names = [models] * count if isinstance(models, str) else [models[0], *models]
+    run, epoch = np.repeat([f"{prefix}{row}" for row in range(runs)], count), np.tile(np.arange(count), runs)
+    return Traces(run, epoch, np.tile(names, runs), [cluster] * losses.size, losses.ravel())
+
+
 def without_first_epoch(traces: Traces) -> Traces:
     """The same runs as a logger writes them that does not evaluate before training."""
     kept = traces.epoch > 0

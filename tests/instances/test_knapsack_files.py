@@ -37,12 +37,12 @@ def written(folder: Path, text: str, name: str = "some.txt") -> Path:
     ],
     ids=["one line", "kplib", "capacity last", "other line ends", "commas"],
 )
-def test_rows_are_read_with_exact_decimals(tmp_path: Path, text: str) -> None:
+def test_rows_are_read_with_exact_decimals(tmp_path, text):
     (found,) = read_knapsacks(written(tmp_path, text))
     assert found == NamedKnapsack("some", SACK)
 
 
-def test_a_solution_in_the_last_line_is_read_and_so_are_many_items(tmp_path: Path) -> None:
+def test_a_solution_in_the_last_line_is_read_and_so_are_many_items(tmp_path):
     (found,) = read_knapsacks(written(tmp_path, "3 6\n3 2\n4 1.75\n.5 3\n1 0 1\n"))
     assert found.items == (0, 2)
     (found,) = read_knapsacks(written(tmp_path, "2 6\n3 2\n1 0\n"))  # a last item, no solution
@@ -54,7 +54,7 @@ def test_a_solution_in_the_last_line_is_read_and_so_are_many_items(tmp_path: Pat
         read_knapsacks(tmp_path / "none.txt")
 
 
-def test_pisingers_files_hold_several_instances(tmp_path: Path) -> None:
+def test_pisingers_files_hold_several_instances(tmp_path):
     text = (
         "knapPI_11_2_1000_1\nn 2\nc 970\nz 582\ntime 0.00\n1,582,194,1\n2,194,873,0\n-----\n\n"
         "knapPI_11_2_1000_2\nn 2\nc 10\nz 0\ntime 0.02\n1,5,194,0\n2,6,873,0\n-----\n\n"
@@ -69,7 +69,7 @@ def test_pisingers_files_hold_several_instances(tmp_path: Path) -> None:
 WHOLE = sorted(set(shipped_knapsacks()) - {"f5_l-d_kp_15_375"})
 
 
-def test_the_shipped_knapsacks_are_those_with_published_optima() -> None:
+def test_the_shipped_knapsacks_are_those_with_published_optima():
     families = {f"knapPI_{kind}" for kind in (1, 2, 3)}
     assert {name.rpartition("_l-d_")[0] or name[:8] for name in shipped_knapsacks()} == families | {
         f"f{number}" for number in range(1, 11)
@@ -87,7 +87,7 @@ def size_of(name: str) -> int:
 @pytest.mark.parametrize(  # the largest tables take more than a second each
     "name", [pytest.param(name, marks=[pytest.mark.slow] * (size_of(name) >= 5000)) for name in WHOLE]
 )
-def test_the_dynamic_programs_reproduce_the_published_optima(name: str) -> None:
+def test_the_dynamic_programs_reproduce_the_published_optima(name):
     shipped = shipped_knapsack(name)
     found = best_by_capacity(shipped.knapsack)
     assert found.value == shipped.optimum
@@ -100,9 +100,7 @@ def test_the_dynamic_programs_reproduce_the_published_optima(name: str) -> None:
 # --- chance-constrained ---------------------------------------------------------------------------------
 
 
-def test_a_header_that_announces_more_items_than_there_are_is_refused_or_taken_as_asked(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_header_that_announces_more_items_than_there_are_is_refused_or_taken_as_asked(tmp_path, capsys):
     short = written(tmp_path, "3 20 0.95\n10 6 1.5\n7 5 0\n")
     with pytest.raises(InvalidInputError, match=r"2 items; announced: 3; .*--fewer-items"):
         read_chance_knapsack(short)
@@ -116,7 +114,7 @@ def test_a_header_that_announces_more_items_than_there_are_is_refused_or_taken_a
     assert main(["knapsack", "knapPI_1_100_1000_1", "--fewer-items"]) == 2
 
 
-def test_chance_constrained_knapsacks_are_read_with_a_probability_or_a_factor(tmp_path: Path) -> None:
+def test_chance_constrained_knapsacks_are_read_with_a_probability_or_a_factor(tmp_path):
     text = "2 20 {}\n\n10 6 1.5\n7 5 0\n"
     found = read_chance_knapsack(written(tmp_path, text.format("0.95")))
     assert found == ChanceKnapsack.of([10, 7], [6, 5], [Fraction(3, 2), 0], 20, 0.95)
@@ -169,9 +167,7 @@ WRONG_CHANCE = [
         *((read_chance_knapsack, *row) for row in WRONG_CHANCE),
     ],
 )
-def test_what_is_wrong_is_named_with_its_line(
-    tmp_path: Path, read, text: str, place: str, message: str
-) -> None:
+def test_what_is_wrong_is_named_with_its_line(tmp_path, read, text, place, message):
     path = written(tmp_path, text)
     with pytest.raises(InvalidInputError, match=message) as caught:
         read(path)

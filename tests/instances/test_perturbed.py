@@ -49,7 +49,7 @@ def with_laws(base: Instance, *improvements, jump=JUMP) -> Instance:
         (Parameter.JUMP_SPREAD, (2, 3, 0.04, 0.3, 0.15)),
     ],
 )
-def test_one_parameter_is_multiplied_and_no_other(steady: Instance, parameter: Parameter, changed) -> None:
+def test_one_parameter_is_multiplied_and_no_other(steady, parameter, changed):
     found = scaled(with_laws(steady, DECAYING, STEADY), parameter, 1.5)
     first, jump = found.models[0].improvement, found.switches[0].law
     assert first.noise.moments().mean == pytest.approx(1)
@@ -65,7 +65,7 @@ def test_one_parameter_is_multiplied_and_no_other(steady: Instance, parameter: P
     assert found.target == with_laws(steady, DECAYING, STEADY).target
 
 
-def test_every_parameter_moves_by_the_size_up_or_down(steady: Instance) -> None:
+def test_every_parameter_moves_by_the_size_up_or_down(steady):
     instance = with_laws(steady, DECAYING, STEADY)
     rng = np.random.default_rng(1)
     seen = set()
@@ -88,7 +88,7 @@ def test_every_parameter_moves_by_the_size_up_or_down(steady: Instance) -> None:
         (Zero(), Zero()),
     ],
 )
-def test_jumps_of_every_kind_move(steady: Instance, law, changed) -> None:
+def test_jumps_of_every_kind_move(steady, law, changed):
     assert scaled(with_laws(steady, STEADY, STEADY, jump=law), Parameter.JUMP, 1.5).switches[0].law == changed
 
 
@@ -110,6 +110,6 @@ TABLE = TabledImprovement(epochs=[STEADY] * 12)
         (STEADY, lambda item: scaled(item, Parameter.SCALE, 0), InvalidInputError, "factor must be positive"),
     ],
 )
-def test_what_cannot_be_changed_is_refused(steady: Instance, improvement, change, error, words) -> None:
+def test_what_cannot_be_changed_is_refused(steady, improvement, change, error, words):
     with pytest.raises(error, match=words):
         change(with_laws(steady, improvement))

@@ -15,7 +15,7 @@ from depl.models.problem.learning import ConstantImprovement
 from tests.cases.fit_cases import SETUP
 
 
-def test_setups_are_found_by_name_and_path(tmp_path) -> None:
+def test_setups_are_found_by_name_and_path(tmp_path):
     path = tmp_path / "setup.json"
     path.write_text("  // mine\n" + json.dumps(SETUP), encoding="utf-8")
     assert load_setup(path) == load_setup(str(path))
@@ -28,7 +28,7 @@ def test_setups_are_found_by_name_and_path(tmp_path) -> None:
         load_setup("quite-another")
 
 
-def test_the_command_line_hands_out_template_and_schema(ask, tmp_path) -> None:
+def test_the_command_line_hands_out_template_and_schema(ask, tmp_path):
     code, text, _ = ask("instances", "new", "--setup")
     assert (code, text) == (0, setup_template())
     path = tmp_path / "setup.json"
@@ -39,7 +39,7 @@ def test_the_command_line_hands_out_template_and_schema(ask, tmp_path) -> None:
     jsonschema.validate(SETUP, json.loads(text))
 
 
-def test_an_epoch_of_the_closed_loop_costs_what_its_description_says() -> None:
+def test_an_epoch_of_the_closed_loop_costs_what_its_description_says():
     law = ConstantImprovement(noise=Deterministic(value=1.0))
     setup = load_setup("closed-loop")
     instance = setup.with_improvements({model.name: law for model in setup.models}, 3.0)

@@ -50,9 +50,7 @@ def work(instance: Instance, k: int, name: str) -> float:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_every_set_of_items_is_a_plan_that_is_as_feasible_and_costs_what_it_should(
-    seed: int,
-) -> None:
+def test_every_set_of_items_is_a_plan_that_is_as_feasible_and_costs_what_it_should(seed):
     """By time, by cost and with free resources, for which a plan costs the square of its weight."""
     knapsack = random_knapsack(np.random.default_rng(seed), largest=6)
     best = best_of_all(knapsack)
@@ -72,7 +70,7 @@ def test_every_set_of_items_is_a_plan_that_is_as_feasible_and_costs_what_it_shou
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_random_weights_fit_with_the_probability_iff_the_plan_is_feasible(seed: int) -> None:
+def test_random_weights_fit_with_the_probability_iff_the_plan_is_feasible(seed):
     knapsack = random_chance_knapsack(np.random.default_rng(seed), largest=5)
     instance = Chance.reduce(knapsack)
     for items in subsets(len(knapsack)):
@@ -84,7 +82,7 @@ def test_random_weights_fit_with_the_probability_iff_the_plan_is_feasible(seed: 
         assert Chance.solution_of(plan) == items
 
 
-def test_by_time_every_feasible_plan_holds_a_good_set_also_if_it_stops_early_or_trains_slowly() -> None:
+def test_by_time_every_feasible_plan_holds_a_good_set_also_if_it_stops_early_or_trains_slowly():
     instance = ByTime.reduce(SMALL, 7)
     found = set()
     for plan in all_schedules(instance, 3):
@@ -108,12 +106,12 @@ def test_by_time_every_feasible_plan_holds_a_good_set_also_if_it_stops_early_or_
         (Chance.reduce(ChanceKnapsack.of([3, 4], [0, 1], [9, 9], 5, 0.5)), 2),  # even at one half
     ],
 )
-def test_no_plan_of_fewer_epochs_than_items_is_feasible(instance: Instance, items: int) -> None:
+def test_no_plan_of_fewer_epochs_than_items_is_feasible(instance, items):
     lax = instance.replace(round_deadline=10)
     assert not [plan for plan in all_schedules(instance, items - 1) if judged(lax, plan)[0]]
 
 
-def test_unbounded_a_plan_is_a_multiset_and_feasible_iff_it_fits_and_reaches_the_value() -> None:
+def test_unbounded_a_plan_is_a_multiset_and_feasible_iff_it_fits_and_reaches_the_value():
     instance = unbounded(SMALL, 9)
     assert instance.target.maximum_epochs == 3
     good = []
@@ -129,7 +127,7 @@ def test_unbounded_a_plan_is_a_multiset_and_feasible_iff_it_fits_and_reaches_the
 # --- large numbers --------------------------------------------------------------------------------------
 
 
-def test_sums_that_differ_by_one_in_six_hundred_million_are_told_apart() -> None:
+def test_sums_that_differ_by_one_in_six_hundred_million_are_told_apart():
     big = 299_999_999
     both, one = (0, 1), (0,)
     for capacity, fits in ((2 * big, True), (2 * big - 1, False)):
@@ -147,7 +145,7 @@ def test_sums_that_differ_by_one_in_six_hundred_million_are_told_apart() -> None
     assert FreeResources.weight_of_cost(sack, cost) == 2 * big
 
 
-def test_numbers_with_a_common_factor_are_as_good_as_without() -> None:
+def test_numbers_with_a_common_factor_are_as_good_as_without():
     small = ByCost.reduce(SMALL)
     large = Knapsack.of(
         [v * 10**9 for v in (3, 4, 5)], [Fraction(w, 10**9) for w in (2, 3, 4)], Fraction(6, 10**9)
@@ -181,6 +179,6 @@ CONFUSED = "could confuse two sums"
         ),
     ],
 )
-def test_what_no_reduction_can_say_is_refused(function, arguments, error, words) -> None:
+def test_what_no_reduction_can_say_is_refused(function, arguments, error, words):
     with pytest.raises(error, match=words):
         function(*arguments)

@@ -17,7 +17,7 @@ def columns(family: str, largest: int = 1000) -> tuple[np.ndarray, np.ndarray]:
     return np.array([int(v) for v in sack.values]), np.array([int(w) for w in sack.weights])
 
 
-def test_the_families_relate_values_and_weights_as_published() -> None:
+def test_the_families_relate_values_and_weights_as_published():
     values, weights = columns("strongly-correlated")
     assert set(values - weights) == {100}
     assert 1 <= weights.min() <= 20
@@ -46,7 +46,7 @@ def test_the_families_relate_values_and_weights_as_published() -> None:
     assert len(set(weights)) <= 20
 
 
-def test_capacities_run_through_the_series() -> None:
+def test_capacities_run_through_the_series():
     rng = np.random.default_rng
     sacks = [hard_knapsack("uncorrelated", 50, rng(1), part=h, parts=9) for h in range(1, 10)]
     assert [sack.capacity for sack in sacks] == [int(h * sum(sacks[0].weights)) // 10 for h in range(1, 10)]
@@ -60,7 +60,7 @@ def test_capacities_run_through_the_series() -> None:
     ],
 )
 @pytest.mark.parametrize("items", [12, pytest.param(30, marks=pytest.mark.slow)])
-def test_hard_knapsacks_have_the_optimum_of_the_dynamic_program(family: str, items: int) -> None:
+def test_hard_knapsacks_have_the_optimum_of_the_dynamic_program(family, items):
     largest = 100 if family != "similar-weights" else 1000
     sack = hard_knapsack(family, items, np.random.default_rng([7, items]), largest)
     found = solve_knapsack(sack, "by-cost", solver("scenario-search", 60))
@@ -74,7 +74,7 @@ def test_hard_knapsacks_have_the_optimum_of_the_dynamic_program(family: str, ite
 @pytest.mark.slow
 @pytest.mark.parametrize("items", [100, 200])
 @pytest.mark.parametrize("family", sorted(FAMILIES))
-def test_hard_knapsacks_are_solved_within_a_minute(family: str, items: int) -> None:
+def test_hard_knapsacks_are_solved_within_a_minute(family, items):
     sack = hard_knapsack(family, items, np.random.default_rng([7, items]))
     found = solve_knapsack(sack, "by-cost", solver("scenario-search", 60))
     assert found.proved
@@ -83,7 +83,7 @@ def test_hard_knapsacks_are_solved_within_a_minute(family: str, items: int) -> N
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_programs_and_branching_agree_with_all_sets(seed: int) -> None:
+def test_programs_and_branching_agree_with_all_sets(seed):
     sack = random_knapsack(np.random.default_rng([4, seed]), 9)
     best = best_of_all(sack)
     for found in (best_by_capacity(sack), best_by_value(sack), best_by_branching(sack)):
@@ -109,7 +109,7 @@ LARGE = Knapsack.of([10**9, 10**9 - 1], [10**9, 10**9 - 1], 10**9)
         (lambda rng: hard_knapsack("other", 5, rng), InvalidInputError, "known are uncorrelated"),
     ],
 )
-def test_what_is_too_large_or_too_hard_or_without_a_recipe_is_refused(call, error, words) -> None:
+def test_what_is_too_large_or_too_hard_or_without_a_recipe_is_refused(call, error, words):
     with pytest.raises(error, match=words):
         call(np.random.default_rng(0))
     assert best_by_branching(LARGE).value == 10**9

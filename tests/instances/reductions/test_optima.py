@@ -76,7 +76,7 @@ def check_chance(seed: int) -> None:
     assert knapsack.value_of(items) == best
 
 
-def test_every_optimum_is_that_of_the_dynamic_program_or_of_all_sets() -> None:
+def test_every_optimum_is_that_of_the_dynamic_program_or_of_all_sets():
     for seed in range(FEW):
         check_seed(seed, "scenario-search")
         check_chance(seed)
@@ -84,13 +84,13 @@ def test_every_optimum_is_that_of_the_dynamic_program_or_of_all_sets() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("first", range(0, MANY, 50))
-def test_every_optimum_is_that_of_the_dynamic_program_or_of_all_sets_500_times(first: int) -> None:
+def test_every_optimum_is_that_of_the_dynamic_program_or_of_all_sets_500_times(first):
     for seed in range(first, first + 50):
         check_seed(seed, "scenario-search")
         check_chance(seed)
 
 
 @pytest.mark.parametrize("count", [2, pytest.param(4, marks=pytest.mark.slow)])
-def test_the_search_under_the_law_agrees(count: int) -> None:
+def test_the_search_under_the_law_agrees(count):
     for seed in range(count):
         check_seed(seed, "exact")

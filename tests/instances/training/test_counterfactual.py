@@ -8,7 +8,7 @@ import pytest
 from depl.instances.training.counterfactual import Switching, record_branches, train_branches
 from depl.instances.training.families import family
 from depl.instances.training.recording import record
-from depl.instances.training.runs import Epoch, Training, one_thread, train_run
+from depl.instances.training.runs import Epoch, train_run
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.traces.counterfactuals import read_counterfactuals
 from depl.models.traces.files import read_traces, write_traces
@@ -44,21 +44,6 @@ def test_branches_are_bit_for_bit_the_runs_of_their_schedules(chosen, switching)
         branches = train_branches(task, switching, switching.switch_epochs, chosen.generator(seed))
         for switch, branch in zip(switching.switch_epochs, branches, strict=True):
             assert same_bits(branch, train_run(task, switching.schedule(switch), chosen.generator(seed)))
-
-
-def test_a_branch_and_its_trunk_do_not_move_each_other():
-    task = FAMILY.task()
-    with one_thread():
-        trunk, alone = (Training(task, FAMILY.generator(3)) for _ in range(2))
-        for training in (trunk, alone):
-            training.train(HALF)
-        branch = trunk.branch()
-        branch.train(MORE)
-        seen = branch.run()
-        for training in (trunk, alone):
-            training.train(HALF)
-    assert same_bits(trunk.run(), alone.run())
-    assert same_bits(branch.run(), seen)
 
 
 def test_the_file_holds_a_run_for_every_branch_and_says_how_it_came_about(tmp_path):

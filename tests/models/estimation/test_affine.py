@@ -62,7 +62,7 @@ def drawn(
 
 
 @pytest.mark.parametrize(("slope", "wanted"), [(-0.5, 0.0), (0.4, 0.4), (1.7, LARGEST_RETENTION)])
-def test_the_constrained_optimum_is_the_best_of_a_fine_search(slope: float, wanted: float) -> None:
+def test_the_constrained_optimum_is_the_best_of_a_fine_search(slope, wanted):
     rng = np.random.default_rng(2)
     before, start = rng.normal(size=40), rng.integers(1, 5, 40).astype(float)
     after = 1 + 0.1 * start + slope * before
@@ -80,7 +80,7 @@ def test_the_constrained_optimum_is_the_best_of_a_fine_search(slope: float, want
 
 
 @pytest.mark.parametrize("runs", [7, 26, 35])  # the mean of 26 or 35 logarithms of 2 is rounded
-def test_designs_in_which_late_ages_have_one_switch_epoch_only_predict_the_truth(runs: int) -> None:
+def test_designs_in_which_late_ages_have_one_switch_epoch_only_predict_the_truth(runs):
     """Starts 2, 3 and 5: age 6 of the second stage is seen after start 2 alone; ages 4 and 5 after two."""
     law = fit_affine(drawn(runs, 0.01, np.random.default_rng(runs)), least=FEWEST, least_jumps=FEWEST)
     for item in positions(schedule(2)):
@@ -95,7 +95,7 @@ def test_designs_in_which_late_ages_have_one_switch_epoch_only_predict_the_truth
             assert predicted == pytest.approx(wanted, abs=0.05)
 
 
-def test_a_law_that_predicts_what_no_run_ever_had_is_refused_with_its_stage() -> None:
+def test_a_law_that_predicts_what_no_run_ever_had_is_refused_with_its_stage():
     """Where cut took over after 2 or 3 epochs it jumped by 1 or 3; at 3 the losses before were lower by 3.
 
     A jump from the high losses after a late switch, which nobody saw, would end at 7 where 4 is the most.
@@ -116,7 +116,7 @@ def test_a_law_that_predicts_what_no_run_ever_had_is_refused_with_its_stage() ->
     assert "record runs with other switch epochs or leave these out" in caught.value.message
 
 
-def test_neighbouring_ages_are_pooled_until_there_are_enough_observations() -> None:
+def test_neighbouring_ages_are_pooled_until_there_are_enough_observations():
     traces = drawn(5, 0.05, np.random.default_rng(4))
     law = fit_affine(traces, least=15)
     assert law.rows[FULL, True, 1, None].ages == (1, 1)
@@ -129,7 +129,7 @@ def test_neighbouring_ages_are_pooled_until_there_are_enough_observations() -> N
     assert fit_affine(traces, least=10_000).rows[CUT, False, 4, FULL].ages == (2, 6)
 
 
-def test_what_cannot_be_fitted_is_refused_or_left_out() -> None:
+def test_what_cannot_be_fitted_is_refused_or_left_out():
     traces = drawn(1, 0.1, np.random.default_rng(8))
     with pytest.raises(InvalidInputError, match="too small"):
         fit_affine(traces, least=3)
@@ -145,7 +145,7 @@ def test_what_cannot_be_fitted_is_refused_or_left_out() -> None:
 FOUR = (2, 3, 4, 5)
 
 
-def test_without_losses_before_training_the_first_epoch_is_as_it_was_seen() -> None:
+def test_without_losses_before_training_the_first_epoch_is_as_it_was_seen():
     """All else is fitted to the same epochs as with them."""
     traces = drawn(20, 0.1, np.random.default_rng(8))
     told, law = fit_affine(traces), fit_affine(without_first_epoch(traces))
@@ -162,7 +162,7 @@ def test_without_losses_before_training_the_first_epoch_is_as_it_was_seen() -> N
     assert law.seen == (traces.loss[traces.epoch > 0].min(), traces.loss[traces.epoch > 0].max())
 
 
-def test_losses_before_training_are_used_where_all_runs_of_a_first_stage_have_them() -> None:
+def test_losses_before_training_are_used_where_all_runs_of_a_first_stage_have_them():
     """One run that begins with the full model lacks it; those that begin with the cut one do not."""
     traces = drawn(8, 0.1, np.random.default_rng(8))
     other = Traces(
@@ -180,7 +180,7 @@ def test_losses_before_training_are_used_where_all_runs_of_a_first_stage_have_th
     assert law.rows[key].coefficients == fit_affine(other).rows[key].coefficients
 
 
-def test_runs_count_as_if_the_mean_of_their_plan_were_known() -> None:
+def test_runs_count_as_if_the_mean_of_their_plan_were_known():
     """Two runs of a plan, d apart, are d / 2 from their mean and d / sqrt 2 from the truth on average."""
     traces = drawn(20, 0.3, np.random.default_rng(5), FOUR)
     found = plan_deviations(traces, np.random.default_rng(1))
@@ -189,7 +189,7 @@ def test_runs_count_as_if_the_mean_of_their_plan_were_known() -> None:
     assert found.runs.std() == pytest.approx(at_the_end, rel=0.3)
 
 
-def test_the_careful_deviations_are_runs_around_an_order_statistic_of_plans() -> None:
+def test_the_careful_deviations_are_runs_around_an_order_statistic_of_plans():
     """The next plan counts beside p held out: rank ceil(21 * 0.95) = 20 of 20, ceil(21 * 0.1) = 3."""
     plans, runs = np.arange(-5.0, 15.0), np.array([-0.5, 0.0, 0.25])
     assert careful_deviations(Deviations(plans, runs, 20), 0.95) == (13.5, 14.0, 14.25)
@@ -210,7 +210,7 @@ def test_the_careful_deviations_are_runs_around_an_order_statistic_of_plans() ->
     assert (quantiles[0] >= quantiles[1]).all()
 
 
-def test_too_few_plans_tell_no_margin_and_a_share_out_of_range_is_refused() -> None:
+def test_too_few_plans_tell_no_margin_and_a_share_out_of_range_is_refused():
     for starts in ((3,), FOUR):
         assert margin(drawn(20, 0.0, np.random.default_rng(4), starts), "loss", "loss", 0.8) == ()
     for care in (0.0, 1.0):

@@ -37,7 +37,7 @@ def refutes(*asked: float) -> bool:
     return verdict(*asked) is Verdict.REFUTED
 
 
-def test_the_tail_is_what_enumerating_all_outcomes_gives() -> None:
+def test_the_tail_is_what_enumerating_all_outcomes_gives():
     violation = Fraction(2, 7)
     for runs in (1, 2, 5):
         chances = [Fraction(0)] * (runs + 1)
@@ -54,7 +54,7 @@ def test_the_tail_is_what_enumerating_all_outcomes_gives() -> None:
     assert ends == [1, 0, 1]
 
 
-def test_sample_sizes_are_those_of_wilks_and_of_a_search_in_rational_numbers() -> None:
+def test_sample_sizes_are_those_of_wilks_and_of_a_search_in_rational_numbers():
     """Orders 1 to 6 of the 95/95 and 90/95 limits, as nuclear safety knows them."""
     assert [least_runs(0.95, 0.95, order) for order in range(6)] == [59, 93, 124, 153, 181, 208]
     assert [least_runs(0.9, 0.95, order) for order in range(6)] == [29, 46, 61, 76, 89, 103]
@@ -66,7 +66,7 @@ def test_sample_sizes_are_those_of_wilks_and_of_a_search_in_rational_numbers() -
         assert allowed_exceedances(runs, level, confidence) == exceedances
 
 
-def test_ties_between_tail_and_risk_are_decided_exactly() -> None:
+def test_ties_between_tail_and_risk_are_decided_exactly():
     # one run at a violation of 0.95: its tail is 0.05 exactly, but 0.05000000000000004 in floating point
     assert special.bdtr(0, 1, 0.95) > 0.05
     assert certifies(0, 1, 0.05, 0.95)
@@ -81,9 +81,7 @@ def test_ties_between_tail_and_risk_are_decided_exactly() -> None:
 
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("runs", [1, 60, 300])
-def test_broken_promises_are_certified_and_kept_ones_refuted_no_more_often_than_allowed(
-    level: float, runs: int
-) -> None:
+def test_broken_promises_are_certified_and_kept_ones_refuted_no_more_often_than_allowed(level, runs):
     """The probability of all counts that do, at violations just above the promised one, at it, and beyond."""
     promised = 1 - Fraction(str(level))
     passing = [count for count in range(runs + 1) if certifies(count, runs, level, 0.95)]
@@ -99,7 +97,7 @@ def test_broken_promises_are_certified_and_kept_ones_refuted_no_more_often_than_
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_p_values_are_those_of_the_exact_binomial_test(level: float) -> None:
+def test_p_values_are_those_of_the_exact_binomial_test(level):
     for count, runs in ((0, 1), (0, 59), (4, 200), (7, 7), (31, 300)):
         less, more = (
             stats.binomtest(count, runs, 1 - level, alternative=side).pvalue for side in ("less", "greater")
@@ -112,7 +110,7 @@ def test_p_values_are_those_of_the_exact_binomial_test(level: float) -> None:
             assert certifies(count, runs, level, 0.95) == (exact < Fraction(1, 20))
 
 
-def test_a_design_certifies_as_often_as_it_says_and_the_sizes_below_do_not() -> None:
+def test_a_design_certifies_as_often_as_it_says_and_the_sizes_below_do_not():
     found = design(0.95, 0.95, 0.02)
     assert found is not None
     assert (found.runs, found.exceedances) == (311, 9)
@@ -137,7 +135,7 @@ def test_a_design_certifies_as_often_as_it_says_and_the_sizes_below_do_not() -> 
         *((binomial_p_values, asked) for asked in ((0, 3, 2), (0, 3, -1), (4, 3, 0.5))),
     ],
 )
-def test_numbers_outside_their_range_are_refused(function, arguments) -> None:
+def test_numbers_outside_their_range_are_refused(function, arguments):
     with pytest.raises(InvalidInputError):
         function(*arguments)
 
@@ -160,7 +158,7 @@ def quantile(level: Fraction) -> float:
 
 
 @pytest.mark.parametrize("level", [0.3, 0.6, 0.61, 0.95])
-def test_the_quantile_bound_covers_with_its_confidence_also_with_ties_and_infinities(level: float) -> None:
+def test_the_quantile_bound_covers_with_its_confidence_also_with_ties_and_infinities(level):
     """All 4**5 outcomes of five runs, each with its probability; of all orders of the same runs one."""
     orders = Counter(tuple(sorted(outcome)) for outcome in product(ATOMS, repeat=5))
     wanted = quantile(Fraction(str(level)))
@@ -174,7 +172,7 @@ def test_the_quantile_bound_covers_with_its_confidence_also_with_ties_and_infini
 
 
 @pytest.mark.parametrize("level", [0.3, 0.6, 0.8])
-def test_the_conformal_bound_covers_the_next_run_on_average(level: float) -> None:
+def test_the_conformal_bound_covers_the_next_run_on_average(level):
     covered = sum(
         chance(outcome)
         for outcome in product(ATOMS, repeat=5)
@@ -183,7 +181,7 @@ def test_the_conformal_bound_covers_the_next_run_on_average(level: float) -> Non
     assert covered >= Fraction(str(level))
 
 
-def test_without_ties_the_conformal_bound_covers_exactly_its_rank() -> None:
+def test_without_ties_the_conformal_bound_covers_exactly_its_rank():
     """Five values in any order are equally likely; the last one is the next run."""
     covered = [order[-1] <= loss_bound(order[:-1], 0.5, None).value for order in permutations(range(5))]
     assert Fraction(sum(covered), len(covered)) == Fraction(3, 5)  # ceil(5 * 0.5) = 3 of 5 ranks
@@ -195,7 +193,7 @@ def test_without_ties_the_conformal_bound_covers_exactly_its_rank() -> None:
 @pytest.mark.parametrize(
     ("confidence", "sizes"), [(None, {0.9: 9, 0.95: 19, 0.99: 99}), (0.95, {0.9: 29, 0.95: 59, 0.99: 299})]
 )
-def test_fewer_runs_than_needed_give_no_bound_and_say_how_many_do(confidence, sizes) -> None:
+def test_fewer_runs_than_needed_give_no_bound_and_say_how_many_do(confidence, sizes):
     for level, runs in sizes.items():
         assert loss_bound(np.arange(runs), level, confidence).value == runs - 1
         short = loss_bound(np.arange(runs - 1), level, confidence)
@@ -205,7 +203,7 @@ def test_fewer_runs_than_needed_give_no_bound_and_say_how_many_do(confidence, si
 
 
 @pytest.mark.parametrize("level", [0.5, 0.8, 0.9])
-def test_certified_is_the_same_as_a_quantile_bound_within_the_target(level: float) -> None:
+def test_certified_is_the_same_as_a_quantile_bound_within_the_target(level):
     rng = np.random.default_rng(1)
     for runs in (3, 30, 61):
         losses = rng.integers(0, 12, runs).astype(float)
@@ -216,7 +214,7 @@ def test_certified_is_the_same_as_a_quantile_bound_within_the_target(level: floa
             assert found.certified == (found.greatest_violation <= 1 - level)
 
 
-def test_the_verdict_of_counts_worked_out_by_hand() -> None:
+def test_the_verdict_of_counts_worked_out_by_hand():
     none = certificate(np.zeros(59), 0.5, 0.95)
     assert none.verdict is Verdict.CERTIFIED
     assert none.p_value == pytest.approx(0.95**59)
@@ -230,7 +228,7 @@ def test_the_verdict_of_counts_worked_out_by_hand() -> None:
     assert all_of_them.allowed is None
 
 
-def test_a_loss_at_the_target_keeps_it_and_a_missing_one_does_not() -> None:
+def test_a_loss_at_the_target_keeps_it_and_a_missing_one_does_not():
     found = certificate([0.5, 0.5, math.nan, math.inf], 0.5, 0.5, 0.5)
     assert (found.runs, found.exceedances) == (4, 2)
 
@@ -239,7 +237,7 @@ def test_a_loss_at_the_target_keeps_it_and_a_missing_one_does_not() -> None:
     ("losses", "target"),
     [([], 1), ([[1.0]], 1), ([1.0, -math.inf], 1), ([1.0], math.nan), ([1.0], math.inf)],
 )
-def test_what_is_no_sample_or_no_target_is_refused(losses, target) -> None:
+def test_what_is_no_sample_or_no_target_is_refused(losses, target):
     with pytest.raises(InvalidInputError):
         certificate(losses, target, 0.9)
     with pytest.raises(InvalidInputError):

@@ -21,7 +21,7 @@ from depl.models.problem.instance import Instance
 from depl.models.problem.laws import FloatArray
 from depl.models.traces.table import Traces, joined
 from tests.cases.drawn_traces import draw_traces, two_models
-from tests.cases.fit_cases import without_first_epoch
+from tests.cases.fit_cases import traces_of, without_first_epoch
 
 MODELS = ["full"] * 6 + ["cut"] * 8
 
@@ -32,18 +32,7 @@ def drawn(bell: Instance) -> Traces:
     return draw_traces(two_models(bell), MODELS, 60, np.random.default_rng(1))
 
 
-def traces_of(losses: FloatArray, model: str = "net") -> Traces:
-    runs, count = losses.shape
-    return Traces(
-        np.repeat(np.arange(runs).astype(str), count),
-        np.tile(np.arange(count), runs),
-        np.full(losses.size, model),
-        np.full(losses.size, "site"),
-        losses.ravel(),
-    )
-
-
-def test_the_papers_own_law_may_be_used(drawn: Traces) -> None:
+def test_the_papers_own_law_may_be_used(drawn):
     found = diagnose(drawn, np.random.default_rng(2), resamples=199)
     assert found.usable
     assert found.warnings == ()
@@ -54,7 +43,7 @@ def test_the_papers_own_law_may_be_used(drawn: Traces) -> None:
     assert found.fit.jumps["full", "cut"].jumps.mean() == pytest.approx(0.4, abs=0.05)
 
 
-def test_a_factor_per_run_forbids_the_law_and_says_what_one_per_cent_becomes() -> None:
+def test_a_factor_per_run_forbids_the_law_and_says_what_one_per_cent_becomes():
     rng = np.random.default_rng(3)
     expected = 2 / np.sqrt(np.arange(1, 21) + 3)
     increments = expected * rng.lognormal(0, 0.2, (50, 1)) * rng.lognormal(0, 0.1, (50, 20))
@@ -68,7 +57,7 @@ def test_a_factor_per_run_forbids_the_law_and_says_what_one_per_cent_becomes() -
     assert any("after a switch or from a known loss: stages of net" in note for note in found.warnings)
 
 
-def test_mean_reverting_noisy_losses_get_every_warning_there_is() -> None:
+def test_mean_reverting_noisy_losses_get_every_warning_there_is():
     """A loss evaluated with noise: many ratios are negative, sums do not grow, the start is forgotten."""
     rng = np.random.default_rng(4)
     losses = 0.5 + 2 / np.sqrt(np.arange(1, 42)) + 0.15 * rng.normal(size=(40, 41))
@@ -84,7 +73,7 @@ def test_mean_reverting_noisy_losses_get_every_warning_there_is() -> None:
     assert f"{fit.nonpositive} of {fit.ratios.size} ratios" in text
 
 
-def test_a_good_ratio_is_no_comfort_where_the_level_is_wrong() -> None:
+def test_a_good_ratio_is_no_comfort_where_the_level_is_wrong():
     """Independent increments, but one of 5 and then fifty of 0.05: no curve of eq. (8) describes them."""
     rng = np.random.default_rng(6)
     increments = np.r_[5.0, np.full(50, 0.05)] * (1 + 0.05 * rng.normal(size=(60, 51)))
@@ -97,7 +86,7 @@ def test_a_good_ratio_is_no_comfort_where_the_level_is_wrong() -> None:
     assert (abs(level.error) > LARGEST_ERROR, level.acceptable) == (True, False)
 
 
-def test_few_runs_estimated_jumps_and_no_evaluation_before_training_are_told(drawn: Traces) -> None:
+def test_few_runs_estimated_jumps_and_no_evaluation_before_training_are_told(drawn):
     found = diagnose(drawn.select(np.arange(12)), np.random.default_rng(2), resamples=99)
     assert any(note.startswith("only 12 runs share their schedule") for note in found.warnings)
     bare = Traces(drawn.run, drawn.epoch, drawn.model, drawn.cluster, drawn.loss)
@@ -111,7 +100,7 @@ def test_few_runs_estimated_jumps_and_no_evaluation_before_training_are_told(dra
         diagnose(drawn.select([0, 1]), np.random.default_rng(0), resamples=9)
 
 
-def test_a_stage_nobody_shares_is_reported(drawn: Traces) -> None:
+def test_a_stage_nobody_shares_is_reported(drawn):
     short = drawn.select([0])
     keep = short.epoch <= 2
     alone = Traces(
@@ -136,7 +125,7 @@ def checked(traces: Traces) -> tuple[LevelCheck, ...]:
     return tuple(level_checks(observe(traces), traces.by_schedule(), fit))
 
 
-def test_losses_that_forget_have_less_spread_than_the_law_says() -> None:
+def test_losses_that_forget_have_less_spread_than_the_law_says():
     rng = np.random.default_rng(2)
     (found,) = checked(traces_of(2 / np.sqrt(np.arange(1, 32)) * (1 + 0.2 * rng.normal(size=(50, 31)))))
     assert (found.spread < 0.1, found.acceptable, found.delivered) == (True, False, 1)
@@ -153,7 +142,7 @@ def test_losses_that_forget_have_less_spread_than_the_law_says() -> None:
         ((20, 1.0, 0.0, 2.0, 0.1, 0.0), np.inf, np.inf, False),
     ],
 )
-def test_levels_by_hand(numbers: tuple, error: float, spread: float, acceptable: bool) -> None:
+def test_levels_by_hand(numbers, error, spread, acceptable):
     found = LevelCheck("s", *numbers)
     assert (found.error, found.spread) == pytest.approx((error, spread))
     assert found.acceptable == acceptable
@@ -173,7 +162,7 @@ def autoregressive(rng: np.random.Generator, runs: int, epochs: int, phi: float)
     return 1 + 0.1 * found
 
 
-def test_the_ratio_of_three_runs_by_hand() -> None:
+def test_the_ratio_of_three_runs_by_hand():
     """Increments (1, 1), (-1, 1), (0, -2): columns have sums of squares 2 and 6, rows sum to 2, 0, -2."""
     found = independence([losses_of(np.array([[1.0, 1], [-1, 1], [0, -2]]))], np.random.default_rng(0), 99)
     assert found.variance_ratio.value == pytest.approx(8 / 8, rel=1e-12)
@@ -189,7 +178,7 @@ def test_the_ratio_of_three_runs_by_hand() -> None:
     assert found.runs == 6
 
 
-def test_independent_increments_may_be_used() -> None:
+def test_independent_increments_may_be_used():
     rng = np.random.default_rng(2)
     found = independence([losses_of(rng.gamma(9, 0.1, (200, 30)), rng.normal(9, 1, 200))], rng)
     assert USABLE[0] < found.bounds.lower < 1 < found.bounds.upper < USABLE[1]
@@ -200,7 +189,7 @@ def test_independent_increments_may_be_used() -> None:
     assert len(found.autocorrelations) == LAGS
 
 
-def test_autoregressive_increments_are_told_by_their_correlations() -> None:
+def test_autoregressive_increments_are_told_by_their_correlations():
     rng = np.random.default_rng(3)
     found = independence([losses_of(autoregressive(rng, 300, 30, 0.3))], rng, 199)
     assert found.variance_ratio.value == pytest.approx(1.82, rel=0.15)
@@ -218,13 +207,13 @@ def test_autoregressive_increments_are_told_by_their_correlations() -> None:
         ([np.tile([3.0, 2, 1.7], (4, 1))], "nothing varies"),
     ],
 )
-def test_runs_that_tell_nothing_are_refused(losses: list[FloatArray], message: str) -> None:
+def test_runs_that_tell_nothing_are_refused(losses, message):
     with pytest.raises(InvalidInputError, match=message):
         independence(losses, np.random.default_rng(0), 9)
 
 
 @pytest.mark.slow
-def test_permutation_tests_reject_five_per_cent_of_independent_runs() -> None:
+def test_permutation_tests_reject_five_per_cent_of_independent_runs():
     """1000 sets of 25 runs with 8 lognormal increments; the p-values are exact up to their 99 steps."""
     rng = np.random.default_rng(20261121)
     rejected = np.zeros(3)
@@ -240,7 +229,7 @@ def test_permutation_tests_reject_five_per_cent_of_independent_runs() -> None:
 # --- what dependence does to a promise -----------------------------------------------------------------
 
 
-def test_a_violation_at_a_ratio_is_a_tail_of_the_normal_law() -> None:
+def test_a_violation_at_a_ratio_is_a_tail_of_the_normal_law():
     """4.2 % in place of 1 % within 30 epochs of equal spread: the figure of the design."""
     ratio = (0.3 ** abs(np.subtract.outer(range(30), range(30)))).sum() / 30
     assert normal_violation(0.01, ratio) == pytest.approx(0.042, abs=0.0005)
@@ -252,23 +241,12 @@ def test_a_violation_at_a_ratio_is_a_tail_of_the_normal_law() -> None:
 
 
 @pytest.mark.parametrize("asked", [(0.0, 1.0), (1.0, 1.0), (0.1, 0.0), (0.1, math.inf), (0.1, math.nan)])
-def test_only_probabilities_and_positive_ratios_are_translated(asked: tuple[float, float]) -> None:
+def test_only_probabilities_and_positive_ratios_are_translated(asked):
     with pytest.raises(InvalidInputError, match=r"probability inside \(0, 1\) and a positive ratio"):
         normal_violation(*asked)
 
 
-def stage_traces(losses: FloatArray, models: list[str], prefix: str) -> Traces:
-    runs, count = losses.shape
-    return Traces(
-        np.array([f"{prefix}{run}" for run in range(runs) for _ in range(count)]),
-        np.tile(np.arange(count), runs),
-        np.tile([models[0], *models], runs),
-        np.full(losses.size, "site"),
-        losses.ravel(),
-    )
-
-
-def test_opposite_trends_by_hand() -> None:
+def test_opposite_trends_by_hand():
     """Means 5, 4, 3, standard deviations 1, 2, 0: opposite from the first epoch to the second only."""
     losses = np.array([[4.0, 2, 3], [6, 6, 3]])
     pairs = [(0, 1), (0, 2), (1, 2)]
@@ -277,16 +255,16 @@ def test_opposite_trends_by_hand() -> None:
     assert opposite_share(losses, pairs, np.array([[2.0, 0.0]])).tolist() == [0]
 
 
-def test_runs_that_spread_out_while_they_fall_show_all_three() -> None:
+def test_runs_that_spread_out_while_they_fall_show_all_three():
     rng = np.random.default_rng(1)
     epochs = np.arange(13)
     wide = 10 - 0.5 * epochs + 0.1 * (1 + epochs) * rng.normal(size=(60, 13))
     calm = 8 - 0.5 * epochs + 0.1 * rng.normal(size=(30, 13))
     lonely = np.full((2, 13), 5.0)
     parts = [
-        stage_traces(wide, ["a"] * 12, "w"),
-        stage_traces(calm, ["b"] * 12, "c"),
-        stage_traces(lonely, ["c"] * 12, "l"),
+        traces_of(wide, ["a"] * 12, prefix="w"),
+        traces_of(calm, ["b"] * 12, prefix="c"),
+        traces_of(lonely, ["c"] * 12, prefix="l"),
     ]
     found = three_facts(joined(parts), rng)
     assert found["left_out"] == 2
@@ -306,11 +284,11 @@ def test_runs_that_spread_out_while_they_fall_show_all_three() -> None:
     assert spreading["bounds"].lower > 0.5 > steady["bounds"].lower
 
 
-def test_schedules_are_compared_before_they_switch_where_they_begin_differently() -> None:
+def test_schedules_are_compared_before_they_switch_where_they_begin_differently():
     rng = np.random.default_rng(2)
-    one = stage_traces(rng.normal(size=(25, 13)), ["a"] * 4 + ["c"] * 8, "x")
-    two = stage_traces(rng.normal(size=(25, 13)), ["b"] * 9 + ["c"] * 3, "y")
-    same = stage_traces(rng.normal(size=(25, 13)), ["a"] * 6 + ["c"] * 6, "z")
+    one = traces_of(rng.normal(size=(25, 13)), ["a"] * 4 + ["c"] * 8, prefix="x")
+    two = traces_of(rng.normal(size=(25, 13)), ["b"] * 9 + ["c"] * 3, prefix="y")
+    same = traces_of(rng.normal(size=(25, 13)), ["a"] * 6 + ["c"] * 6, prefix="z")
     found = three_facts(joined([one, two, same]), rng)
     assert [item["epoch"] for item in found["differences"]] == [4, 12, 6]
     assert all(item["p_value"] > 0.001 for item in found["differences"])
@@ -318,8 +296,8 @@ def test_schedules_are_compared_before_they_switch_where_they_begin_differently(
     assert [item["pairs"] for item in found["trends"]] == [6, 10, 2]
 
 
-def test_too_few_runs_have_no_distribution() -> None:
-    few = stage_traces(np.random.default_rng(0).normal(size=(5, 4)), ["a"] * 3, "x")
+def test_too_few_runs_have_no_distribution():
+    few = traces_of(np.random.default_rng(0).normal(size=(5, 4)), ["a"] * 3, prefix="x")
     with pytest.raises(InvalidInputError, match="needs a schedule with 20 runs; the most frequent has 5"):
         three_facts(few, np.random.default_rng(0))
     found = three_facts(few, np.random.default_rng(0), least_runs=5)

@@ -43,7 +43,7 @@ def noisy(seed: int, runs: int = 40) -> FloatArray:
     return CURVE * np.random.default_rng(seed).normal(1, 0.8, (runs, KS.size))
 
 
-def test_the_papers_law_comes_back() -> None:
+def test_the_papers_law_comes_back():
     found = fit_improvement(improvements(1), KS, np.random.default_rng(2), resamples=99)
     assert found.best == "inverse_gamma"
     assert (found.runs, found.ratios.size, found.nonpositive) == (60, 1800, 0)
@@ -60,7 +60,7 @@ def test_the_papers_law_comes_back() -> None:
     assert expected == pytest.approx(CURVE, rel=2 * 0.236 / math.sqrt(60))
 
 
-def test_every_candidate_becomes_a_law_of_its_kind_with_mean_one_and_its_own_increments() -> None:
+def test_every_candidate_becomes_a_law_of_its_kind_with_mean_one_and_its_own_increments():
     found = fit_improvement(improvements(3, runs=2), KS, np.random.default_rng(2), resamples=19)
     kinds = {"inverse_gamma": InverseGamma, "lognormal": Lognormal, "normal": Normal, "empirical": Empirical}
     for name, kind in kinds.items():
@@ -80,7 +80,7 @@ def test_every_candidate_becomes_a_law_of_its_kind_with_mean_one_and_its_own_inc
     assert noise.cdf(points / coefficient) == pytest.approx(fitted.cdf(points), rel=1e-10)
 
 
-def test_nonpositive_ratios_are_counted_and_refute_the_laws_that_exclude_them() -> None:
+def test_nonpositive_ratios_are_counted_and_refute_the_laws_that_exclude_them():
     values = noisy(1)
     found = fit_improvement(values, KS, np.random.default_rng(2), resamples=99)
     count = int((values <= 0).sum())
@@ -96,7 +96,7 @@ def test_nonpositive_ratios_are_counted_and_refute_the_laws_that_exclude_them() 
     assert found.law("normal").p_value > 0.05
 
 
-def test_improvements_without_chance_of_constant_shape_or_of_a_rising_loss() -> None:
+def test_improvements_without_chance_of_constant_shape_or_of_a_rising_loss():
     even = fit_improvement(np.tile(CURVE, (3, 1)), KS, np.random.default_rng(0))
     assert (even.best, even.laws) == ("deterministic", ())
     assert even.as_improvement().at(9)[0] == pytest.approx(CURVE[8], rel=1e-6)
@@ -114,7 +114,7 @@ def test_improvements_without_chance_of_constant_shape_or_of_a_rising_loss() -> 
     assert rising.as_improvement("normal").at(1)[0] < 0
 
 
-def test_few_jumps_or_equal_ones_are_kept_as_they_are_and_negative_ones_counted() -> None:
+def test_few_jumps_or_equal_ones_are_kept_as_they_are_and_negative_ones_counted():
     assert fit_switch([0.3, 0.3], np.random.default_rng(0)).as_switch() == Deterministic(value=0.3)
     few = fit_switch([0.1, 0.3, 0.2, 0.2], np.random.default_rng(0))
     assert (few.best, few.laws) == ("empirical", ())
@@ -127,7 +127,7 @@ def test_few_jumps_or_equal_ones_are_kept_as_they_are_and_negative_ones_counted(
 
 
 @pytest.mark.parametrize("jumps", [[], [math.nan], [0.1, math.inf]])
-def test_jumps_that_cannot_be_fitted_are_refused(jumps: list[float]) -> None:
+def test_jumps_that_cannot_be_fitted_are_refused(jumps):
     with pytest.raises(InvalidInputError):
         fit_switch(jumps, np.random.default_rng(0))
 
@@ -158,7 +158,7 @@ LONG, SHORT = "5 full@edge, 7 cut@far", "5 full@edge, 4 cut@far"
         ),
     ],
 )
-def test_combinations_share_observations_as_asked(drawn: Traces, by: FitBy, names: list[str]) -> None:
+def test_combinations_share_observations_as_asked(drawn, by, names):
     found = fit_traces(drawn, np.random.default_rng(2), by, resamples=19)
     assert [str(key) for key in found.improvements] == names
     assert not found.refused
@@ -168,14 +168,21 @@ def test_combinations_share_observations_as_asked(drawn: Traces, by: FitBy, name
     assert (jumps.jumps.size, jumps.estimated) == (40, 0)
 
 
-def test_every_run_can_be_fitted_on_its_own(drawn: Traces) -> None:
+def test_every_run_can_be_fitted_on_its_own_and_what_cannot_is_listed_with_its_reason(drawn):
     found = fit_traces(drawn.select([0, 20]), np.random.default_rng(2), FitBy.RUN, resamples=19)
     sizes = {str(key): fit.ratios.size for key, fit in found.improvements.items()}
     assert sizes == {"full / edge / 7-0": 5, "cut / far / 7-0": 7, "full / edge / 4-0": 5}
     assert found.refused["cut / far / 4-0"] == "a law is fitted to at least 5 numbers, not 4"
+    columns = (drawn.run, drawn.epoch, drawn.model, drawn.cluster, drawn.loss)
+    short = Traces(*(column[drawn.epoch <= 6] for column in columns))
+    found = fit_traces(short, np.random.default_rng(2), resamples=19)
+    assert [str(key) for key in found.improvements] == ["full"]
+    assert "at least 3 epochs" in found.refused["cut"]
+    assert "full -> cut" in found.refused
+    assert not found.jumps
 
 
-def test_the_table_has_a_row_of_every_fit_also_of_one_without_a_law(drawn: Traces) -> None:
+def test_the_table_has_a_row_of_every_fit_also_of_one_without_a_law(drawn):
     found = fit_traces(drawn, np.random.default_rng(2), resamples=99)
     first, second = fit_rows(found.improvements)
     fit = found.improvements[Combination("full")]
@@ -194,18 +201,8 @@ def test_the_table_has_a_row_of_every_fit_also_of_one_without_a_law(drawn: Trace
     assert (row["best"], row["gamma_shape"], row["p_value"]) == ("deterministic", None, None)
 
 
-def test_what_cannot_be_fitted_is_listed_with_its_reason(drawn: Traces) -> None:
-    short = drawn.epoch <= 6
-    columns = (drawn.run, drawn.epoch, drawn.model, drawn.cluster, drawn.loss)
-    found = fit_traces(Traces(*(column[short] for column in columns)), np.random.default_rng(2), resamples=19)
-    assert [str(key) for key in found.improvements] == ["full"]
-    assert "at least 3 epochs" in found.refused["cut"]
-    assert "full -> cut" in found.refused
-    assert not found.jumps
-
-
 @pytest.mark.slow
-def test_the_test_of_the_whole_procedure_has_the_size_it_says() -> None:
+def test_the_test_of_the_whole_procedure_has_the_size_it_says():
     """1000 curves of Fig. 4's length, K1 + K2 = 77 epochs, A and B fitted as well: 5 % are rejected."""
     rng = np.random.default_rng(20261121)
     ks = np.arange(1, 78, dtype=float)
@@ -230,7 +227,7 @@ def decaying(rng: np.random.Generator, runs: int, epochs: int) -> tuple[FloatArr
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_no_other_curve_has_a_smaller_sum_of_squares_by_scipy(seed: int) -> None:
+def test_no_other_curve_has_a_smaller_sum_of_squares_by_scipy(seed):
     rng = np.random.default_rng(seed)
     values, ks = decaying(rng, 4, 25)
     values[rng.random(values.shape) < 0.2] = np.nan
@@ -246,7 +243,7 @@ def test_no_other_curve_has_a_smaller_sum_of_squares_by_scipy(seed: int) -> None
     assert (scale, offset) == pytest.approx(second.x, rel=1e-3)
 
 
-def test_an_improvement_that_does_not_decay_is_a_constant() -> None:
+def test_an_improvement_that_does_not_decay_is_a_constant():
     found = fit_curve(np.full((2, 12), 0.7), np.arange(1, 13), np.random.default_rng(0))
     assert found.constant
     assert found.scale == pytest.approx(0.7, rel=1e-14)
@@ -254,7 +251,7 @@ def test_an_improvement_that_does_not_decay_is_a_constant() -> None:
     assert found.at(np.array([1.0, 100.0])).tolist() == [found.scale, found.scale]
 
 
-def test_a_constant_may_be_asked_for() -> None:
+def test_a_constant_may_be_asked_for():
     values, ks = decaying(np.random.default_rng(1), 30, 8)
     found = fit_curve(values, ks, np.random.default_rng(2), constant=True)
     assert found.constant
@@ -266,7 +263,7 @@ def test_a_constant_may_be_asked_for() -> None:
 
 
 @pytest.mark.slow
-def test_nineteen_of_twenty_intervals_contain_the_truth() -> None:
+def test_nineteen_of_twenty_intervals_contain_the_truth():
     """300 data sets each; a count with p = 0.95 stays above 0.915 with probability 0.99."""
     rng = np.random.default_rng(20261121)
     inside = np.zeros((2, 2))
@@ -292,7 +289,7 @@ def test_nineteen_of_twenty_intervals_contain_the_truth() -> None:
         (np.array([[1.0] * 4, [-1.0] * 4]), np.arange(1, 5), "does not move on average"),
     ],
 )
-def test_improvements_without_a_curve_are_refused(values: FloatArray, epochs: object, message: str) -> None:
+def test_improvements_without_a_curve_are_refused(values, epochs, message):
     with pytest.raises(InvalidInputError, match=message):
         fit_curve(values, epochs, np.random.default_rng(0))
 
@@ -315,7 +312,7 @@ def observed(with_start: bool = True) -> Traces:
     return Traces(*(np.array(column) for column in columns[:4]), np.array(columns[5]), metrics)
 
 
-def test_a_switch_that_was_not_evaluated_is_estimated_and_counted() -> None:
+def test_a_switch_that_was_not_evaluated_is_estimated_and_counted():
     found = observe(observed())
     with pytest.raises(InvalidInputError, match="after 1 of 2 switches from 'full' to 'cut'"):
         found.jumps_of("full", "cut")

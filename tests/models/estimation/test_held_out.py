@@ -46,7 +46,7 @@ TWICE = GOOD | {"c": [loss + 1e-9 for loss in GOOD["a"]]}
 ELSEWHERE = traces_of({"x": [2, 2, 2]}, [("full", "edge"), ("full", "far"), ("cut", "far")], first=1)
 
 
-def test_a_run_that_chose_the_plan_is_refused_under_any_name_with_its_row_and_what_to_do(tiny) -> None:
+def test_a_run_that_chose_the_plan_is_refused_under_any_name_with_its_row_and_what_to_do(tiny):
     used = traces_of(drawn("x", "y", seed=1) | {"z": GOOD["b"]})
     instance = tiny.replace(run_fingerprints=fingerprints(used))
     other = traces_of(drawn("b", seed=2))
@@ -60,7 +60,7 @@ def test_a_run_that_chose_the_plan_is_refused_under_any_name_with_its_row_and_wh
         held_out(traces_of(both), traces_of(GOOD), PAIRS)
 
 
-def test_a_name_alone_decides_nothing(tiny: Instance) -> None:
+def test_a_name_alone_decides_nothing(tiny):
     """Fresh runs may be called as those that chose the plan: loggers count from run0 again."""
     used, fresh = traces_of(GOOD), traces_of(drawn("a", "b", seed=1))
     for chosen_by in (used, tiny.replace(run_fingerprints=fingerprints(used))):
@@ -104,13 +104,13 @@ def test_a_name_alone_decides_nothing(tiny: Instance) -> None:
         (traces_of(GOOD), Plan(), ".epoch[1]", "the plan is not to train"),
     ],
 )
-def test_runs_that_may_not_judge_are_refused_with_their_row(traces, plan, path: str, message: str) -> None:
+def test_runs_that_may_not_judge_are_refused_with_their_row(traces, plan, path, message):
     with pytest.raises(InvalidInputError, match=message) as error:
         held_out(traces, (), plan)
     assert error.value.path == path
 
 
-def test_single_runs_that_cannot_be_told_exceed_and_known_ones_are_named() -> None:
+def test_single_runs_that_cannot_be_told_exceed_and_known_ones_are_named():
     """A collapsed run has one loss for ever: nothing tells it from another such run."""
     found = held_out(traces_of(GOOD | {"flat": [2.3] * 13}), (), PAIRS)
     assert found.flat == ("flat",)
@@ -119,7 +119,7 @@ def test_single_runs_that_cannot_be_told_exceed_and_known_ones_are_named() -> No
     assert held_out(traces_of(GOOD), used, PAIRS).untold == ("z",)
 
 
-def test_runs_that_stopped_early_or_diverged_exceed_also_if_they_are_not_there() -> None:
+def test_runs_that_stopped_early_or_diverged_exceed_also_if_they_are_not_there():
     found = held_out(traces_of(GOOD | {"short": [3, 0.1], "none": [3]}), (), PAIRS)
     assert found.losses.tolist() == [GOOD["a"][-1], GOOD["b"][-1], math.inf, math.inf]
     assert found.stopped == ("short", "none")
@@ -131,7 +131,7 @@ def test_runs_that_stopped_early_or_diverged_exceed_also_if_they_are_not_there()
         held_out(traces_of(GOOD), (), PAIRS, diverged="b")
 
 
-def test_the_plan_is_that_of_the_provenance_or_the_one_given_with_its_models_and_clusters() -> None:
+def test_the_plan_is_that_of_the_provenance_or_the_one_given_with_its_models_and_clusters():
     cut = traces_of({name: losses[:9] for name, losses in GOOD.items()}, provenance={PLAN: plan_text(PAIRS)})
     found = held_out(cut, ())
     assert (found.losses.tolist(), found.stopped) == ([math.inf, math.inf], ("a", "b"))
@@ -176,7 +176,7 @@ def multiset(seed: int) -> Traces:
 
 
 @pytest.mark.parametrize("seed", [0, 1, 4])
-def test_no_multiset_of_copies_cuts_and_roundings_promises_more_than_the_runs(seed: int) -> None:
+def test_no_multiset_of_copies_cuts_and_roundings_promises_more_than_the_runs(seed):
     options = {"confidence": 0.95} if seed > 3 else {}
     alone, again = fitted(DISTINCT, **options), fitted(multiset(seed), **options)
     assert (promises(again) <= promises(alone) + 1e-12).all()
@@ -189,7 +189,7 @@ def test_no_multiset_of_copies_cuts_and_roundings_promises_more_than_the_runs(se
         held_out(multiset(seed), (), (PLACE,) * 6)
 
 
-def test_copies_of_one_run_are_refused_with_the_reason() -> None:
+def test_copies_of_one_run_are_refused_with_the_reason():
     copies = joined([table({f"c{number}": list(LOSSES[0])}) for number in range(24)])
     with pytest.raises(InvalidInputError, match=r"'c1' shares 6 first epochs with 'c0', and 22 others"):
         fitted(copies)
@@ -205,7 +205,7 @@ def forks(trainings: int, each: int, epochs: int) -> Traces:
     return table(named(np.where(np.arange(6) < epochs, beginnings, LOSSES)))
 
 
-def test_trainings_that_were_continued_from_a_checkpoint_count_once() -> None:
+def test_trainings_that_were_continued_from_a_checkpoint_count_once():
     """12 trainings, each continued twice: n / (n + 1) of 12, before the fork and after it."""
     instance = fitted(forks(12, 2, 3))
     law = instance.traced_law

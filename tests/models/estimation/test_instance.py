@@ -25,7 +25,7 @@ from depl.models.problem.learning import ConstantImprovement
 from depl.models.solving.solve import solve
 from depl.models.traces.fingerprints import fingerprints
 from depl.models.traces.table import Traces, joined
-from tests.cases.fit_cases import SETUP, drawn, setup, without_first_epoch
+from tests.cases.fit_cases import SETUP, drawn, setup, traces_of, without_first_epoch
 
 TRACES = drawn()
 PARTS = ({"law": "independent"}, {"residuals": "independent"})
@@ -43,23 +43,34 @@ def refusal(*arguments, **options) -> InvalidInputError:
     return caught.value
 
 
-def test_the_affine_law_is_that_of_the_traces_to_seven_digits(fitted: Instance) -> None:
-    law, own = fit_affine(TRACES, scale="log"), fitted.traced_law.law
-    assert own.rows.keys() == law.rows.keys()
+@pytest.mark.parametrize("scale", ["log", "loss"])
+def test_the_affine_law_is_that_of_the_traces_to_seven_digits_on_either_scale(scale):
+    law, found = fit_affine(TRACES, scale=scale), fit_instance(TRACES, setup(), scale=scale).traced_law
+    assert found.scale == scale
+    assert found.law.rows.keys() == law.rows.keys()
     for key, step in law.rows.items():
-        assert own.rows[key].intercept == pytest.approx(step.intercept, rel=1e-6)
-        assert own.rows[key].retention == pytest.approx(step.retention, rel=1e-6)
-    assert [run.losses.tolist() for run in own.records] == [run.losses.tolist() for run in law.records]
-    assert (fitted.traced_law.residuals, fitted.traced_law.deviations) == ("per_run", ())
-    # a run unlike all others has the greatest loss that was seen
-    assert fitted.traced_law.unseen_loss == TRACES.loss.max()
-    assert fit_instance(TRACES, setup(), residuals="independent").traced_law.unseen_loss is None
+        assert found.law.rows[key].intercept == pytest.approx(step.intercept, rel=1e-6)
+        assert found.law.rows[key].retention == pytest.approx(step.retention, rel=1e-6)
+    assert [run.losses.tolist() for run in found.law.records] == [run.losses.tolist() for run in law.records]
+    assert found.runs[0].losses == tuple(TRACES.loss[:8].tolist())  # recorded as they were
+    assert (found.residuals, found.deviations) == ("per_run", ())
+    assert found.unseen_loss == TRACES.loss.max()  # a run unlike all others has the greatest that was seen
+
+
+def test_a_fitted_instance_has_a_plan_that_keeps_its_target_and_remembers_its_runs(fitted):
     plan = solve(fitted, "enumerate").plan
     assert plan.epochs
     assert evaluate(fitted, plan).quantile.upper <= 1.2
+    assert fit_instance(TRACES, setup(), residuals="independent").traced_law.unseen_loss is None
+    for instance in (fitted, fit_instance(TRACES, setup(), law="independent")):
+        assert Instance.from_json(instance.to_json()).run_fingerprints == fingerprints(TRACES)
+    own = TRACES.select([3])  # so that they cannot judge
+    renamed = Traces(["new"] * own.rows, own.epoch, own.model, own.cluster, np.round(own.loss, 4))
+    with pytest.raises(InvalidInputError, match=r"'new' was used to choose the plan.* it is run 'r3' of"):
+        held_out(renamed, fitted, own.schedules[0])
 
 
-def test_runs_that_diverged_are_recorded_and_ask_for_more_runs_of_a_plan(fitted: Instance) -> None:
+def test_runs_that_diverged_are_recorded_and_ask_for_more_runs_of_a_plan(fitted):
     found = fit_instance(TRACES, setup(), diverged=2, care=None)
     assert (found.traced_law.diverged, fitted.traced_law.diverged) == (2, 0)
     assert found.traced_law.whole_runs == 27  # of 0.9: 3 misses of 30
@@ -82,23 +93,13 @@ def test_runs_that_diverged_are_recorded_and_ask_for_more_runs_of_a_plan(fitted:
         ({"metric": "error_rate"}, ".metric", "no error_rate and no accuracy"),
     ],
 )
-def test_impossible_options_are_refused_with_their_name(options: dict, path: str, message: str) -> None:
+def test_impossible_options_are_refused_with_their_name(options, path, message):
     error = refusal(TRACES, setup(), **options)
     assert error.path == path
     assert message in error.message
 
 
-def test_the_law_may_be_one_of_the_loss_and_losses_are_recorded_as_they_were() -> None:
-    found = fit_instance(TRACES, setup(), scale="loss").traced_law
-    law = fit_affine(TRACES)
-    assert (found.scale, found.unseen_loss) == ("loss", TRACES.loss.max())
-    assert found.runs[0].losses == tuple(TRACES.loss[:8].tolist())
-    assert fit_instance(TRACES, setup()).traced_law.runs == found.runs
-    for key, step in law.rows.items():
-        assert found.law.rows[key].intercept == pytest.approx(step.intercept, rel=1e-6)
-
-
-def test_the_target_is_that_of_the_setup_from_the_mean_loss_before_training(fitted: Instance) -> None:
+def test_the_target_is_that_of_the_setup_from_the_mean_loss_before_training(fitted):
     first = TRACES.loss[TRACES.epoch == 0]
     assert fitted.target.initial_loss == pytest.approx(first.mean(), rel=1e-6)
     assert fitted.target.maximum_loss == 1.2
@@ -108,21 +109,7 @@ def test_the_target_is_that_of_the_setup_from_the_mean_loss_before_training(fitt
     assert "$.target.initial_loss" not in {row.path for row in found.provenance}
 
 
-def test_the_runs_are_remembered_so_that_they_cannot_judge(fitted: Instance) -> None:
-    for instance in (fitted, fit_instance(TRACES, setup(), law="independent")):
-        prints = Instance.from_json(instance.to_json()).run_fingerprints
-        assert prints == fingerprints(TRACES)
-        assert prints.names == TRACES.runs
-        fresh, own = drawn(seed=1), TRACES.select([3])
-        few = fresh.select(np.arange(2))
-        assert set(few.runs) < set(TRACES.runs)
-        assert held_out(few, instance, few.schedules[0]).losses.size == 2
-        renamed = Traces(["new"] * own.rows, own.epoch, own.model, own.cluster, np.round(own.loss, 4))
-        with pytest.raises(InvalidInputError, match=r"'new' was used to choose the plan.* it is run 'r3' of"):
-            held_out(renamed, instance, own.schedules[0])
-
-
-def test_a_margin_that_too_few_plans_tell_is_never_lost_silently() -> None:
+def test_a_margin_that_too_few_plans_tell_is_never_lost_silently():
     found = fit_instance(TRACES, setup())
     assert (found.traced_law.care, found.traced_law.only_whole_runs) == (0.95, True)
     told = only_whole_runs(found.traced_law)
@@ -140,7 +127,7 @@ def test_a_margin_that_too_few_plans_tell_is_never_lost_silently() -> None:
     assert (sure.traced_law.confidence, sure.name, found.name) == (0.9, "mine", "cut-net")
 
 
-def test_an_error_rate_may_take_the_place_of_the_loss() -> None:
+def test_an_error_rate_may_take_the_place_of_the_loss():
     rates = with_losses(TRACES.loss, accuracy=1 - TRACES.loss / 4)
     target = SETUP["target"] | {"maximum_loss": 0.3}
     found = fit_instance(rates, setup(target=target), metric="error_rate")
@@ -173,24 +160,22 @@ MOON = {"clusters": [SETUP["clusters"][0], SETUP["clusters"][1] | {"name": "moon
         ),
     ],
 )
-def test_models_and_clusters_of_traces_and_setup_have_to_match(changes, path: str, message: str) -> None:
+def test_models_and_clusters_of_traces_and_setup_have_to_match(changes, path, message):
     error = refusal(TRACES, setup(**changes))
     assert error.path == path
     assert message in error.message
 
 
-def test_runs_that_stay_within_a_setup_can_be_picked() -> None:
-    losses = np.array([3.0, 2, 1.5, 1.2, 3.1, 2.1, 1.4, 1.3])
-    columns = np.repeat(["a", "b"], 4), np.tile(np.arange(4), 2), ["full"] * 8, ["edge"] * 8
-    alone = Traces(*columns, losses, {"start_loss": np.full(8, np.nan)})
-    fewer = setup(models=SETUP["models"][:1])
-    assert runs_of_setup(joined([TRACES, alone]), fewer).runs == ("a", "b")
+def test_runs_that_stay_within_a_setup_can_be_picked():
+    alone = traces_of(np.array([[3.0, 2, 1.5, 1.2], [3.1, 2.1, 1.4, 1.3]]), "full", "edge", "a")
+    fewer, few = setup(models=SETUP["models"][:1]), with_losses(TRACES.loss)
+    assert runs_of_setup(joined([few, alone]), fewer).runs == ("a0", "a1")
     with pytest.raises(InvalidInputError, match="every run trained another model than full") as caught:
         runs_of_setup(TRACES, fewer)
     assert caught.value.path == ".model"
 
 
-def test_runs_that_were_not_evaluated_before_training_make_a_law_of_the_first_epoch() -> None:
+def test_runs_that_were_not_evaluated_before_training_make_a_law_of_the_first_epoch():
     found = fit_instance(without_first_epoch(TRACES), setup())
     assert not found.traced_law.evaluated
     assert not found.rules.may_stop
@@ -203,7 +188,7 @@ def test_runs_that_were_not_evaluated_before_training_make_a_law_of_the_first_ep
     assert evaluate(found, solved.plan).feasible
 
 
-def test_the_paper_laws_then_begin_where_the_first_epoch_ends_as_it_was_seen_in_the_mean() -> None:
+def test_the_paper_laws_then_begin_where_the_first_epoch_ends_as_it_was_seen_in_the_mean():
     late = without_first_epoch(TRACES)
     found = fit_instance(late, setup(), law="independent")
     gain = found.model("full").improvement
@@ -216,7 +201,7 @@ def test_the_paper_laws_then_begin_where_the_first_epoch_ends_as_it_was_seen_in_
     assert given.target.initial_loss == 60
 
 
-def test_runs_that_trained_nothing_or_are_too_few_for_a_law_are_refused() -> None:
+def test_runs_that_trained_nothing_or_are_too_few_for_a_law_are_refused():
     only = Traces(np.array(["a", "b"]), np.zeros(2, int), ["full", "cut"], ["edge", "far"], np.ones(2))
     assert "no run has an epoch" in refusal(only, setup(), law="independent").message
     few = TRACES.select([40, 41, 42])
@@ -229,7 +214,7 @@ def with_losses(loss, **metrics) -> Traces:
     return Traces(TRACES.run, TRACES.epoch, TRACES.model, TRACES.cluster, loss, metrics)
 
 
-def test_a_model_whose_loss_stands_still_is_refused_with_its_place() -> None:
+def test_a_model_whose_loss_stands_still_is_refused_with_its_place():
     cut, start = TRACES.model == "cut", TRACES.metrics["start_loss"]
     still = with_losses(np.where(cut, 1.0, TRACES.loss), start_loss=np.where(cut, 1.0, start))
     error = refusal(still, setup())
@@ -237,10 +222,8 @@ def test_a_model_whose_loss_stands_still_is_refused_with_its_place() -> None:
     assert "the improvements of 'cut' cannot be fitted" in error.message
 
 
-def test_a_loss_that_falls_evenly_has_no_noise() -> None:
-    losses = 9 - 0.5 * np.tile(np.arange(5), (3, 1))
-    names = np.repeat(np.arange(3).astype(str), 5), np.tile(np.arange(5), 3)
-    traces = Traces(*names, ["full"] * 15, ["edge"] * 15, losses.ravel())
+def test_a_loss_that_falls_evenly_has_no_noise():
+    traces = traces_of(9 - 0.5 * np.tile(np.arange(5), (3, 1)), "full")
     fit = fit_traces(traces, np.random.default_rng(0), resamples=49).improvements[Combination("full")]
     found = improvement_law(fit)
     assert isinstance(found, ConstantImprovement)
@@ -248,7 +231,7 @@ def test_a_loss_that_falls_evenly_has_no_noise() -> None:
     assert found.noise.moments() == (1, 0)
 
 
-def test_switches_are_student_t_where_that_is_honest_and_as_observed_elsewhere() -> None:
+def test_switches_are_student_t_where_that_is_honest_and_as_observed_elsewhere():
     rng = np.random.default_rng(5)
     honest = switch_law(fit_switch(0.3 + 0.1 * rng.standard_t(4, 80), rng, 199))
     assert isinstance(honest, StudentT | Normal)
@@ -260,7 +243,7 @@ def test_switches_are_student_t_where_that_is_honest_and_as_observed_elsewhere()
     assert switch_law(fit_switch([0.25, 0.5], rng)).values == (0.25, 0.5)
 
 
-def test_many_observed_values_are_drawn_together_without_moving_the_mean() -> None:
+def test_many_observed_values_are_drawn_together_without_moving_the_mean():
     rng = np.random.default_rng(6)
     few = rng.normal(size=MOST_VALUES)
     assert observed_law(few).values == tuple(significant(value, 7) for value in np.sort(few).tolist())

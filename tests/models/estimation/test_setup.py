@@ -24,7 +24,7 @@ def refusal(document) -> InvalidInputError:
     return caught.value
 
 
-def test_an_instance_has_all_that_the_setup_has_and_a_setup_survives_its_own_json() -> None:
+def test_an_instance_has_all_that_the_setup_has_and_a_setup_survives_its_own_json():
     found = setup().with_improvements(BOTH, 3.5)
     document = json.loads(found.to_json())
     for field in ("name", "description", "clusters", "datasets", "transfers", "provenance"):
@@ -39,7 +39,7 @@ def test_an_instance_has_all_that_the_setup_has_and_a_setup_survives_its_own_jso
     assert Setup.from_json(setup().to_json()) == setup()
 
 
-def test_another_target_replaces_the_bound_alone() -> None:
+def test_another_target_replaces_the_bound_alone():
     found = setup().replace_target(1.5)
     assert found.target == msgspec.structs.replace(setup().target, maximum_loss=1.5)
     assert found.replace_target(1.5) == found
@@ -63,13 +63,13 @@ def test_another_target_replaces_the_bound_alone() -> None:
         ("datasets", [{"name": name, "volume": 1} for name in "ab"], "$.datasets", "give one dataset"),
     ],
 )
-def test_what_no_instance_could_have_is_refused_with_its_place(place, value, path, message) -> None:
+def test_what_no_instance_could_have_is_refused_with_its_place(place, value, path, message):
     error = refusal(put(SETUP, place, value))
     assert error.path == path
     assert message in error.message
 
 
-def test_the_schema_accepts_a_setup_and_refuses_an_instance() -> None:
+def test_the_schema_accepts_a_setup_and_refuses_an_instance():
     schema = setup_schema()
     jsonschema.validate(SETUP, schema)
     instance: Instance = setup().with_improvements(BOTH, 3.5)
@@ -78,7 +78,7 @@ def test_the_schema_accepts_a_setup_and_refuses_an_instance() -> None:
             jsonschema.validate(wrong, schema)
 
 
-def test_what_is_missing_points_to_the_fields_of_a_setup_not_of_an_instance() -> None:
+def test_what_is_missing_points_to_the_fields_of_a_setup_not_of_an_instance():
     for missing in ("format", "name"):
         offence = refusal({key: value for key, value in SETUP.items() if key != missing})
         assert f"`{missing}`" in offence.message

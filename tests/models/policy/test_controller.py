@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.policy.controller import Controller, led
-from depl.models.policy.decisions import Continue, Decision, Stop, Switch
+from depl.models.policy.decisions import Continue, Stop, Switch
 from depl.models.policy.follow import Runs, follow, greatest_costs
 from depl.models.policy.grid import Grid, rounded_indices
 from depl.models.policy.ledger import first_index, next_index, rounded_up
@@ -59,11 +59,11 @@ DIVERGES = [
         *DIVERGES,
     ],
 )
-def test_what_is_decided_after_the_last_of_some_losses(losses: list[float], last: Decision) -> None:
+def test_what_is_decided_after_the_last_of_some_losses(losses, last):
     assert decide(by_hand(), losses) == last
 
 
-def test_on_a_scale_of_logarithms_a_loss_of_nothing_is_met_or_refused() -> None:
+def test_on_a_scale_of_logarithms_a_loss_of_nothing_is_met_or_refused():
     text = json.dumps(logarithmic())
     assert decide(text, [1.0, 0.6, 0.0]) == Stop("reached", 2, 0.0)
     assert decide(text, [1.0, 0.6, -2.0]) == Stop("reached", 2, -2.0)
@@ -76,7 +76,7 @@ def test_on_a_scale_of_logarithms_a_loss_of_nothing_is_met_or_refused() -> None:
     assert controller.observe(0.6).epoch == 1
 
 
-def test_it_is_an_error_to_observe_before_the_start_or_after_the_end_and_to_start_twice() -> None:
+def test_it_is_an_error_to_observe_before_the_start_or_after_the_end_and_to_start_twice():
     controller = Controller(by_hand())
     with pytest.raises(InvalidInputError, match="has not begun; call start"):
         controller.observe(1.0)
@@ -89,14 +89,14 @@ def test_it_is_an_error_to_observe_before_the_start_or_after_the_end_and_to_star
 
 
 @pytest.mark.parametrize("loss", ["0.5", None, True, [1.0, 2.0]])
-def test_what_is_no_loss_is_refused_and_the_run_stands_where_it_stood(loss: object) -> None:
+def test_what_is_no_loss_is_refused_and_the_run_stands_where_it_stood(loss):
     controller = Controller(by_hand())
     with pytest.raises(InvalidInputError, match="loss: a loss is a number"):
         controller.start(loss)  # type: ignore[arg-type]
     assert controller.start(np.float32(1.0)) == Continue(*SMALL, 0, 1.0)
 
 
-def test_why_names_the_losses_for_which_the_same_is_decided() -> None:
+def test_why_names_the_losses_for_which_the_same_is_decided():
     controller = Controller(by_hand())
     assert controller.why() == ""
     controller.start(1.0)
@@ -126,8 +126,8 @@ ANY_LOSS = st.floats(-5, 20)
 )
 @example(1.0, [0.9], -0.1, 1.0)
 def test_the_ledger_is_that_of_the_arrays_to_the_last_double_and_never_below_the_loss(
-    first: float, losses: list[float], shift: float, retention: float
-) -> None:
+    first, losses, shift, retention
+):
     index = first_index(first, GRID.origin, GRID.step)
     assert index == max(0, int(GRID.indices(np.array([first]), up=True)[0]))
     before = first
@@ -144,7 +144,7 @@ def test_the_ledger_is_that_of_the_arrays_to_the_last_double_and_never_below_the
     assert rounded_up(1e300, 1e-9) == -rounded_up(-1e300, 1e-9) > 2**60  # beyond every grid
 
 
-def test_a_controller_starts_in_a_moment_and_without_the_libraries_that_plan(tmp_path: Path) -> None:
+def test_a_controller_starts_in_a_moment_and_without_the_libraries_that_plan(tmp_path):
     path = tmp_path / "policy.json"
     path.write_text(by_hand().to_json(), encoding="utf-8")
     program = (
@@ -218,7 +218,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("policy", "place", "words"), REFUSED)
-def test_what_is_no_policy_is_refused_with_place_and_remedy(policy, place, words, tmp_path: Path) -> None:
+def test_what_is_no_policy_is_refused_with_place_and_remedy(policy, place, words, tmp_path):
     with pytest.raises(InvalidInputError) as found:
         Controller(policy)
     assert found.value.path == place
@@ -237,7 +237,7 @@ def test_what_is_no_policy_is_refused_with_place_and_remedy(policy, place, words
             Controller(tmp_path / name)
 
 
-def test_a_run_begins_without_its_first_loss_where_nothing_depends_on_it(tmp_path: Path) -> None:
+def test_a_run_begins_without_its_first_loss_where_nothing_depends_on_it(tmp_path):
     log, other = tmp_path / "run.jsonl", tmp_path / "own.jsonl"
     controller = Controller(forgetful(), log=log)
     decision = controller.start()
@@ -289,7 +289,7 @@ def led_alone(policy: Policy, losses: list[float]) -> tuple[str, int, float, int
     [by_hand(), by_hand(state="observed"), forgetful(), forgetful(state="observed"),
      Policy.from_json(json.dumps(logarithmic()))],
 )  # fmt: skip
-def test_every_run_ends_where_a_controller_ends_it(policy: Policy) -> None:
+def test_every_run_ends_where_a_controller_ends_it(policy):
     rng, logarithms = np.random.default_rng(1), policy.grid.scale == "log"
     losses = np.abs(rng.uniform(0.2, 2.1, (400, 1)) - np.cumsum(rng.uniform(-0.3, 0.6, (400, 4)), axis=1))
     losses[:20, 0], losses[20:40, 1] = 1e300, 1e300
@@ -306,7 +306,7 @@ def test_every_run_ends_where_a_controller_ends_it(policy: Policy) -> None:
         assert found[run][3] == state or end == "beyond", run
 
 
-def test_the_greatest_cost_is_that_of_the_dearest_way() -> None:
+def test_the_greatest_cost_is_that_of_the_dearest_way():
     assert greatest_costs(by_hand()) == [6.0, 5.0, 2.5, 2.5, 0.0]
 
 
@@ -337,30 +337,19 @@ def begun(policy: Path, log: Path, count: int) -> Controller:
     return controller
 
 
-def test_every_epoch_is_a_line_that_says_what_was_trained_and_what_was_decided(
-    policy: Path, log: Path
-) -> None:
+def test_every_epoch_is_a_line_that_says_what_was_trained_and_what_was_decided(policy, log):
     controller = begun(policy, log, 4)
     head, *rest = lines(log)
     assert (head["format"], head["version"], head["name"]) == ("depl-run", 1, "by hand")
     assert head["policy"] == controller.fingerprint
     assert rest == list(controller.records)
-    assert rest[1] == {
-        "epoch": 1,
-        "loss": 0.82,
-        "model": SMALL[0],
-        "cluster": SMALL[1],
-        "ledger": 9,
-        "cost": 1.0,
-        "decision": "switch",
-        "next_model": LARGE[0],
-        "next_cluster": LARGE[1],
-    }
+    trained = {"epoch": 1, "loss": 0.82, "model": "small", "cluster": "site", "ledger": 9, "cost": 1.0}
+    assert rest[1] == {**trained, "decision": "switch", "next_model": "large", "next_cluster": "site"}
     assert (rest[3]["decision"], rest[3]["reason"]) == ("stop", "reached")
 
 
 @pytest.mark.parametrize("count", [0, 2, 4])
-def test_a_run_goes_on_from_its_log_to_the_same_decisions(policy: Path, log: Path, count: int) -> None:
+def test_a_run_goes_on_from_its_log_to_the_same_decisions(policy, log, count):
     whole = begun(policy, log.with_name("whole"), 4)
     begun(policy, log, count)
     again = Controller.resume(policy, log)
@@ -371,9 +360,7 @@ def test_a_run_goes_on_from_its_log_to_the_same_decisions(policy: Path, log: Pat
     assert lines(log)[1:] == list(whole.records)
 
 
-def test_a_process_that_is_killed_while_it_writes_goes_on_as_if_it_had_not_been(
-    policy: Path, log: Path
-) -> None:
+def test_a_process_that_is_killed_while_it_writes_goes_on_as_if_it_had_not_been(policy, log):
     """The child dies by SIGKILL, which it cannot catch, after half a line of the second epoch."""
     program = (
         "import os, signal, sys, depl\n"
@@ -394,7 +381,7 @@ def test_a_process_that_is_killed_while_it_writes_goes_on_as_if_it_had_not_been(
 
 
 @pytest.mark.parametrize("content", [None, b"", b'{"format": "depl-r'])
-def test_a_run_that_left_no_whole_line_begins_anew(policy: Path, log: Path, content: bytes | None) -> None:
+def test_a_run_that_left_no_whole_line_begins_anew(policy, log, content):
     if content is not None:
         log.write_bytes(content)
     controller = Controller.resume(policy, log)
@@ -407,7 +394,7 @@ def test_a_run_that_left_no_whole_line_begins_anew(policy: Path, log: Path, cont
     ("name", "words"),
     [("a\0b", "null byte"), ("a\ud800", "surrogates"), (7, "the name of a file"), (b"\0", "null")],
 )
-def test_a_log_that_is_no_name_of_a_file_is_refused(policy: Path, name: object, words: str) -> None:
+def test_a_log_that_is_no_name_of_a_file_is_refused(policy, name, words):
     for begin in (Controller, Controller.resume):
         with pytest.raises(InvalidInputError, match=words):
             begin(policy, name)  # type: ignore[arg-type]
@@ -428,7 +415,7 @@ def test_a_log_that_is_no_name_of_a_file_is_refused(policy: Path, name: object, 
         (2, "", "[]", "line 3 is not JSON"),
     ],
 )
-def test_a_log_that_was_changed_is_refused_with_its_line(policy, log, line, old, new, words) -> None:
+def test_a_log_that_was_changed_is_refused_with_its_line(policy, log, line, old, new, words):
     begun(policy, log, 3)
     text = log.read_text(encoding="utf-8").splitlines()
     text[line] = text[line].replace(old, new, 1) if old else new + text[line]
@@ -441,7 +428,7 @@ def test_a_log_that_was_changed_is_refused_with_its_line(policy, log, line, old,
     assert words in str(found.value)
 
 
-def test_a_second_writer_waits_for_the_first_and_is_then_refused(policy: Path, log: Path) -> None:
+def test_a_second_writer_waits_for_the_first_and_is_then_refused(policy, log):
     one, two = begun(policy, log, 1), Controller.resume(policy, log)
     writer = threading.Thread(target=one.observe, args=(0.82,))
     with log.open("ab") as file:
@@ -457,7 +444,7 @@ def test_a_second_writer_waits_for_the_first_and_is_then_refused(policy: Path, l
     assert two.epoch == 0
 
 
-def test_where_the_log_cannot_be_written_nothing_is_decided(policy: Path, tmp_path: Path) -> None:
+def test_where_the_log_cannot_be_written_nothing_is_decided(policy, tmp_path):
     with pytest.raises(InvalidInputError, match="cannot be written"):
         Controller(policy, tmp_path / "missing" / "run.jsonl")
     log = tmp_path / "run.jsonl"
@@ -469,7 +456,7 @@ def test_where_the_log_cannot_be_written_nothing_is_decided(policy: Path, tmp_pa
     assert controller.epoch == 0
 
 
-def test_a_log_of_another_run_or_with_lines_after_its_end_is_refused(policy: Path, log: Path) -> None:
+def test_a_log_of_another_run_or_with_lines_after_its_end_is_refused(policy, log):
     begun(policy, log, 4)
     with pytest.raises(InvalidInputError, match=r"run.jsonl: exists already; go on with it by"):
         Controller(policy, log)

@@ -42,7 +42,7 @@ def outcomes(run, loss, share=Fraction(1)):
             yield from outcomes(there, loss - gain, share * probability)
 
 
-def test_the_promise_is_kept_exactly_where_planning_again_for_omega_spends_it() -> None:
+def test_the_promise_is_kept_exactly_where_planning_again_for_omega_spends_it():
     run = promised()
     assert run.start() == Continue("full", "site", 0, 3.0)
     ends = list(outcomes(run, 3.0))
@@ -51,7 +51,7 @@ def test_the_promise_is_kept_exactly_where_planning_again_for_omega_spends_it() 
     assert float(sum(share * Fraction(cost) for share, cost, _ in ends)) == pytest.approx(4 + 5 / 19)
 
 
-def test_a_run_goes_on_from_its_log_without_solving_anything_again(tmp_path, monkeypatch) -> None:
+def test_a_run_goes_on_from_its_log_without_solving_anything_again(tmp_path, monkeypatch):
     log, short = tmp_path / "run.jsonl", tmp_path / "short.jsonl"
     run = promised(log)
     run.start()
@@ -86,7 +86,7 @@ def test_a_run_goes_on_from_its_log_without_solving_anything_again(tmp_path, mon
         ("depl-run", "depl-plan", "line 1 does not open a 'depl-run' log"),
     ],
 )
-def test_a_log_that_was_changed_is_refused(tmp_path: Path, old: str, new: str, words: str) -> None:
+def test_a_log_that_was_changed_is_refused(tmp_path, old, new, words):
     log = tmp_path / "run.jsonl"
     promised(log).start()
     head, line = log.read_text(encoding="utf-8").splitlines()
@@ -101,9 +101,7 @@ def test_a_log_that_was_changed_is_refused(tmp_path: Path, old: str, new: str, w
         Controller.resume(promised_plan(), log, instance=spent_promise(), replan=True)
 
 
-def test_a_run_of_an_instance_begins_with_the_plan_that_is_found_and_counts_on_the_time_it_took(
-    tmp_path: Path,
-) -> None:
+def test_a_run_of_an_instance_begins_with_the_plan_that_is_found_and_counts_on_the_time_it_took(tmp_path):
     log, instance = tmp_path / "run.jsonl", depl.load("tiny")
     run = Controller(instance, log, method="exact")
     assert run.start(15.0).kind == "continue"
@@ -121,20 +119,20 @@ def test_a_run_of_an_instance_begins_with_the_plan_that_is_found_and_counts_on_t
     ("loss", "stop"),
     [(1.0, Stop("reached", 0, 1.0)), (math.inf, Stop("abandoned", 0, math.inf, DIVERGED))],
 )
-def test_a_run_that_stops_before_its_first_epoch_is_read_from_its_log(loss, stop, tmp_path: Path) -> None:
+def test_a_run_that_stops_before_its_first_epoch_is_read_from_its_log(loss, stop, tmp_path):
     instance = depl.load("tiny").replace(initial_model="full")
     assert Controller(instance, tmp_path / "run.jsonl", method="exact").start(loss) == stop
     assert Controller.resume(instance, tmp_path / "run.jsonl").decision == stop
 
 
-def test_a_plan_without_an_epoch_is_one_that_reaches_the_target_or_does_not() -> None:
+def test_a_plan_without_an_epoch_is_one_that_reaches_the_target_or_does_not():
     instance = depl.load("tiny").replace(initial_model="full")
     for loss, reason in ((instance.target.maximum_loss, "reached"), (15.0, "deadline")):
         run = Controller(depl.Plan(), instance=instance.replace(initial_loss=loss), replan=True)
         assert run.start() == Stop(reason, 0, loss)
 
 
-def test_what_is_not_known_of_a_run_is_refused_with_what_to_do() -> None:
+def test_what_is_not_known_of_a_run_is_refused_with_what_to_do():
     with pytest.raises(depl.InvalidInputError, match="no plan was found"):
         Controller(depl.load("tiny").replace(maximum_loss=-50.0), method="exact").start()
     with pytest.raises(depl.InvalidInputError, match="are for replan=True; leave them out"):
@@ -162,9 +160,7 @@ def plan(instance: Instance) -> Plan:
     )
 
 
-def test_a_run_stops_as_soon_as_its_target_is_reached_and_pays_for_its_epochs_alone(
-    instance: Instance, plan: Plan
-) -> None:
+def test_a_run_stops_as_soon_as_its_target_is_reached_and_pays_for_its_epochs_alone(instance, plan):
     controller, target = Controller(plan, instance=instance), instance.target.maximum_loss
     controller.start(50.0)
     assert controller.observe(math.nextafter(target + 1e-3, math.inf)).kind == "switch"
@@ -174,9 +170,7 @@ def test_a_run_stops_as_soon_as_its_target_is_reached_and_pays_for_its_epochs_al
     assert "from" not in controller.why()
 
 
-def test_a_model_that_may_not_be_the_last_is_trained_on_below_the_target(
-    instance: Instance, plan: Plan
-) -> None:
+def test_a_model_that_may_not_be_the_last_is_trained_on_below_the_target(instance, plan):
     target = msgspec.structs.replace(instance.target, deployable=(plan.epochs[-1].model,))
     instance = msgspec.structs.replace(instance, target=target)
     controller = Controller(plan, instance=instance)
@@ -187,9 +181,7 @@ def test_a_model_that_may_not_be_the_last_is_trained_on_below_the_target(
         Controller(plan, instance=msgspec.structs.replace(instance, target=other))
 
 
-def test_a_plan_without_its_instance_and_with_another_one_is_refused(
-    instance: Instance, plan: Plan, tmp_path: Path
-) -> None:
+def test_a_plan_without_its_instance_and_with_another_one_is_refused(instance, plan, tmp_path):
     needed = r"Controller\(plan, instance=instance\)"
     for given in (plan, plan.to_json()):
         with pytest.raises(InvalidInputError, match=needed):

@@ -110,7 +110,7 @@ NOTHING = of_one_seed((BIG, 2.0), (BIG, 0.0), (SMALL, 1.0))
         ("log", NOTHING, r"epoch 1: a loss of 0 has no logarithm"),
     ],
 )
-def test_what_was_not_trained_is_refused_with_run_and_epoch(scale: Scale, runs: Traces, words: str):
+def test_what_was_not_trained_is_refused_with_run_and_epoch(scale, runs, words):
     with pytest.raises(depl.NotCoveredError, match=words):
         replay(policy(scale), runs)
 

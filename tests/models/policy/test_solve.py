@@ -17,9 +17,7 @@ from depl.models.solving.result import Termination
 from tests.cases.policy_cases import tiny
 
 
-def test_a_price_that_a_coarse_grid_leaves_open_is_decided_on_a_finer_one(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_price_that_a_coarse_grid_leaves_open_is_decided_on_a_finer_one(monkeypatch):
     instance = depl.load("paper-alexnet-13")
     monkeypatch.setattr(planning, "GRIDS", (64, 256))
     least = solve_policy(instance, gap=1e-3, time_limit=None).ratio[1]
@@ -40,7 +38,7 @@ def test_a_price_that_a_coarse_grid_leaves_open_is_decided_on_a_finer_one(
 @pytest.mark.parametrize("gain", [0.3, 0.150321049])
 def test_a_plan_that_is_certain_is_the_policy_however_little_it_has_to_spare_and_none_if_missed(
     rung, above, gain
-) -> None:
+):
     """Two epochs are needed; no grid of 262,144 cells tells apart what they end with and the target."""
     instance = tiny(*[Deterministic(value=gain)] * 2, maximum_loss=1 - 2 * gain + above, quantile_level=0.9)
     found = solve_policy(instance, rung, time_limit=None)
@@ -53,9 +51,7 @@ def test_a_plan_that_is_certain_is_the_policy_however_little_it_has_to_spare_and
     assert "under the law at most" in missed.reason
 
 
-def test_a_search_that_has_no_time_costs_no_more_than_a_fixed_plan_has_on_its_first_grid(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_search_that_has_no_time_costs_no_more_than_a_fixed_plan_has_on_its_first_grid(monkeypatch):
     """The promise binds, so there are several sweeps; a clock ticks once for every look."""
     monkeypatch.setattr(planning, "GRIDS", (512,))
     noises = Normal(mean=0.14, variance=0.004), Normal(mean=0.25, variance=0.009)
@@ -75,7 +71,7 @@ def test_a_search_that_has_no_time_costs_no_more_than_a_fixed_plan_has_on_its_fi
     assert found[1] == static
 
 
-def test_a_policy_that_claims_what_it_does_not_do_never_leaves_the_planner(monkeypatch) -> None:
+def test_a_policy_that_claims_what_it_does_not_do_never_leaves_the_planner(monkeypatch):
     whole = planning.policy_of
 
     def bold(*arguments):
@@ -105,12 +101,12 @@ SURE = tiny(Deterministic(value=0.3), Deterministic(value=0.7), maximum_loss=0.3
         (lambda: solve_policy(SURE, failure_cost=2.4), depl.InvalidInputError, r"2\.5 to 2\.5: not to train"),
     ],
 )
-def test_what_cannot_be_planned_is_refused_with_what_to_do(ask, refused, told) -> None:
+def test_what_cannot_be_planned_is_refused_with_what_to_do(ask, refused, told):
     with pytest.raises(refused, match=told):
         ask()
 
 
-def test_where_epochs_cost_nothing_a_price_of_a_failure_has_to_be_given() -> None:
+def test_where_epochs_cost_nothing_a_price_of_a_failure_has_to_be_given():
     instance = tiny(Deterministic(value=0.3), Deterministic(value=0.5), maximum_loss=0.35)
     free = instance.replace(clusters=(msgspec.structs.replace(instance.clusters[0], unit_cost=0.0),))
     with pytest.raises(depl.InvalidInputError, match=r"costs nothing here.*give a number"):
@@ -119,7 +115,7 @@ def test_where_epochs_cost_nothing_a_price_of_a_failure_has_to_be_given() -> Non
 
 
 @pytest.mark.parametrize("failure_cost", ["ratio", 3.0])
-def test_where_the_target_is_met_before_the_first_epoch_the_policy_stops_at_once(failure_cost) -> None:
+def test_where_the_target_is_met_before_the_first_epoch_the_policy_stops_at_once(failure_cost):
     instance = tiny(Empirical(values=(0.1, 0.3)), Deterministic(value=0.5), initial_loss=0.35)
     found = solve_policy(instance, failure_cost=failure_cost)
     assert (found.termination, found.cost, found.gap) == (Termination.GAP_REACHED, 0, 0)
@@ -132,7 +128,7 @@ def test_where_the_target_is_met_before_the_first_epoch_the_policy_stops_at_once
     assert not depl.evaluate_policy(instance.replace(initial_loss=0.45), bold).ok
 
 
-def test_where_it_is_met_by_a_model_that_may_not_be_the_last_the_policy_trains() -> None:
+def test_where_it_is_met_by_a_model_that_may_not_be_the_last_the_policy_trains():
     instance = tiny(
         Deterministic(value=0.1),
         Deterministic(value=0.1),
@@ -143,7 +139,7 @@ def test_where_it_is_met_by_a_model_that_may_not_be_the_last_the_policy_trains()
     assert solve_policy(instance, time_limit=None).cost == pytest.approx(2.5, rel=1e-6)
 
 
-def test_upper_bounds_of_a_policy_are_never_rounded_down() -> None:
+def test_upper_bounds_of_a_policy_are_never_rounded_down():
     found = solve_policy(depl.load("tiny"), "static")
     rng = np.random.default_rng(5)
     rounded = 0

@@ -8,7 +8,7 @@ from depl.models.programs.cut_program import CutProgram
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_the_optimum_is_that_of_a_program_written_out(seed: int) -> None:
+def test_the_optimum_is_that_of_a_program_written_out(seed):
     rng = np.random.default_rng(seed)
     size, cuts = int(rng.integers(1, 6)), int(rng.integers(1, 9))
     rows, rights = rng.normal(size=(cuts, size)), rng.normal(size=cuts)
@@ -34,7 +34,7 @@ def test_the_optimum_is_that_of_a_program_written_out(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_the_multipliers_prove_the_ceiling(seed: int) -> None:
+def test_the_multipliers_prove_the_ceiling(seed):
     """They sum to 1, and the cuts weighed so bound z alone: their maximum over the box is the ceiling."""
     rng = np.random.default_rng(100 + seed)
     rows, rights = rng.normal(size=(7, 3)), rng.normal(size=7)
@@ -50,11 +50,11 @@ def test_the_multipliers_prove_the_ceiling(seed: int) -> None:
     )
 
 
-def test_without_cuts_there_is_no_optimum() -> None:
+def test_without_cuts_there_is_no_optimum():
     assert CutProgram(np.zeros(2), np.ones(2)).solve() is None
 
 
-def test_a_cut_that_is_no_number_is_never_passed_over() -> None:
+def test_a_cut_that_is_no_number_is_never_passed_over():
     program = CutProgram(np.zeros(1), np.ones(1))
     program.add(np.array([[1.0]]), np.array([1.0]))
     program.add(np.array([[np.inf]]), np.array([0.5]))

@@ -448,7 +448,7 @@ ANSWERS |= {name: (case.make, (case.choices, case.answer)) for name, case in HOS
 
 
 @pytest.mark.parametrize("name", ANSWERS)
-def test_logs_are_read_or_refused_with_what_helps(name: str, tmp_path: Path) -> None:
+def test_logs_are_read_or_refused_with_what_helps(name, tmp_path):
     files, *asked = ANSWERS[name]
     path = put(tmp_path, files)
     for choices, answer in asked:
@@ -476,9 +476,7 @@ def test_logs_are_read_or_refused_with_what_helps(name: str, tmp_path: Path) -> 
         (InvalidInputError("is odd"), "is odd", InvalidInputError),
     ],
 )
-def test_whatever_a_reader_trips_over_becomes_a_refusal_with_the_file(
-    error: Exception, message: str, kind: type
-) -> None:
+def test_whatever_a_reader_trips_over_becomes_a_refusal_with_the_file(error, message, kind):
     def trips(path: Path) -> Iterator[LoggedRun]:
         raise error
 

@@ -63,13 +63,22 @@ def written(folder: Path, name: str, data: bytes) -> Path:
     return folder / name
 
 
-def test_the_checksum_is_crc_32c_rotated_and_moved() -> None:
+def curve(scale: float = 1.0, tag: str = "loss", steps: tuple[int, ...] = (1, 2, 3)) -> bytes:
+    """Events with scale / k at step k."""
+    return b"".join(event(k, tag, as_number(scale / k)) for k in steps)
+
+
+def events_in(folder: Path, data: bytes, number: int = 1) -> Path:
+    return written(folder, f"events.out.tfevents.{number}", data)
+
+
+def test_the_checksum_is_crc_32c_rotated_and_moved():
     """Of RFC 3720, section B.4: 32 bytes of zeros have 0x8a9136aa; of "123456789" it is 0xe3069283."""
     for data, crc in ((bytes(32), 0x8A9136AA), (b"123456789", 0xE3069283)):
         assert masked_checksum(data) == ((crc >> 15 | crc << 17) + 0xA282EAD8) % 2**32
 
 
-def test_numbers_and_tensors_of_one_number_are_scalars(tmp_path: Path) -> None:
+def test_numbers_and_tensors_of_one_number_are_scalars(tmp_path):
     values = [as_number(0.5), as_tensor(0.25), as_tensor(0.125, packed=False), as_tensor(0.1, kind=2)]
     values.append(as_tensor(0.3, packed=False, kind=2))
     data = b"".join(event(step, "loss", value) for step, value in enumerate(values))
@@ -78,7 +87,7 @@ def test_numbers_and_tensors_of_one_number_are_scalars(tmp_path: Path) -> None:
     data += event(7, "loss", told(8, told(1, 14) + told(13, 0x3F40)))
     data += event(8, "loss", told(8, told(1, 14) + told(4, b"\x80\x3e")))
     data += event(9, "picture", told(8, told(1, 7) + told(8, b"png"))) + record(told(3, b"brain.Event:2"))
-    (run,) = read_logs([written(tmp_path / "mine", "events.out.tfevents.1", data)]).runs
+    (run,) = read_logs([events_in(tmp_path / "mine", data)]).runs
     assert [point.values["loss"] for point in run.points] == [
         *(0.5, 0.25, 0.125, 0.1, 0.3),
         *(0.75, 0.5, 0.75, 0.25),
@@ -87,10 +96,10 @@ def test_numbers_and_tensors_of_one_number_are_scalars(tmp_path: Path) -> None:
     assert run.name == "mine"
 
 
-def test_train_and_validation_of_keras_are_one_run(tmp_path: Path) -> None:
+def test_train_and_validation_of_keras_are_one_run(tmp_path):
     for part, loss in (("train", 0.5), ("validation", 0.25)):
-        written(tmp_path / "logs/a" / part, "events.out.tfevents.1", event(0, "epoch_loss", as_tensor(loss)))
-        written(tmp_path / "logs/b" / part, "events.out.tfevents.1", event(0, "epoch_loss", as_tensor(loss)))
+        for run in "ab":
+            events_in(tmp_path / "logs" / run / part, event(0, "epoch_loss", as_tensor(loss)))
     found = read_logs([tmp_path / "logs"])
     assert [run.name for run in found.runs] == ["a", "b"]
     assert found.first == 0
@@ -102,26 +111,26 @@ def test_train_and_validation_of_keras_are_one_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("place", "what"), [(3, "length"), (9, "length"), (14, "data"), (-2, "data")])
-def test_a_damaged_event_file_is_refused_with_its_record(place: int, what: str, tmp_path: Path) -> None:
+def test_a_damaged_event_file_is_refused_with_its_record(place, what, tmp_path):
     good = event(1, "loss", as_number(0.5))
     bad = bytearray(good)
     bad[place] ^= 1
-    path = written(tmp_path, "events.out.tfevents.1", good + bytes(bad) + good)
+    path = events_in(tmp_path, good + bytes(bad) + good)
     with pytest.raises(InvalidInputError, match=f"the checksum of its {what} is wrong; copy") as caught:
         read_logs([path])
     assert caught.value.path == f"{path}, record 2"
 
 
-def test_the_last_record_of_a_run_under_way_may_be_unfinished(tmp_path: Path) -> None:
+def test_the_last_record_of_a_run_under_way_may_be_unfinished(tmp_path):
     good = event(1, "loss", as_number(0.5))
-    path = written(tmp_path, "events.out.tfevents.1", good + good[:-3])
+    path = events_in(tmp_path, good + good[:-3])
     found = read_logs([path])
     assert len(found.runs[0].points) == 1
     assert found.unread == {f"{path}, record 2": UNFINISHED}
 
 
-def test_a_record_that_is_no_message_is_refused(tmp_path: Path) -> None:
-    path = written(tmp_path, "events.out.tfevents.1", record(b"\x2a\x7f"))
+def test_a_record_that_is_no_message_is_refused(tmp_path):
+    path = events_in(tmp_path, record(b"\x2a\x7f"))
     with pytest.raises(InvalidInputError, match=r"is no event \(ends within a field\)"):
         read_logs([path])
     for data, message in (
@@ -164,7 +173,7 @@ def read_offline(path: Path) -> LoggedRun:
     return run
 
 
-def test_records_of_an_offline_file_may_go_over_blocks(tmp_path: Path) -> None:
+def test_records_of_an_offline_file_may_go_over_blocks(tmp_path):
     run = told(8, b"mine") + told(4, told(1, told(1, b"lr") + told(16, b"0.5")))
     rows = [history(epoch=k, note="x" * 20_000, loss=1 / k) for k in range(1, 9)]
     path = written(tmp_path, "run-a.wandb", offline(told(17, run), *rows))
@@ -176,7 +185,7 @@ def test_records_of_an_offline_file_may_go_over_blocks(tmp_path: Path) -> None:
     assert set(read_offline(path).remarks.values()) == {UNFINISHED}
 
 
-def test_a_record_that_a_writer_left_before_it_went_on_is_not_joined_with_the_next(tmp_path: Path) -> None:
+def test_a_record_that_a_writer_left_before_it_went_on_is_not_joined_with_the_next(tmp_path):
     head = offline(history(loss=1, note="x" * BLOCK))[:BLOCK]
     path = written(tmp_path, "run-a.wandb", head + offline(history(loss=2))[HEADER:])
     found = read_offline(path)
@@ -184,7 +193,7 @@ def test_a_record_that_a_writer_left_before_it_went_on_is_not_joined_with_the_ne
     assert found.remarks == {f"{path}, before record 1": UNFINISHED}
 
 
-def test_a_damaged_offline_file_is_refused_with_its_record(tmp_path: Path) -> None:
+def test_a_damaged_offline_file_is_refused_with_its_record(tmp_path):
     data = bytearray(offline(history(loss=1), history(loss=2)))
     data[-1] ^= 1
     path = written(tmp_path, "run-a.wandb", bytes(data))
@@ -196,7 +205,7 @@ def test_a_damaged_offline_file_is_refused_with_its_record(tmp_path: Path) -> No
         read_offline(path)
 
 
-def test_what_wandb_itself_shows_of_an_offline_file_is_what_is_read(tmp_path: Path) -> None:
+def test_what_wandb_itself_shows_of_an_offline_file_is_what_is_read(tmp_path):
     """``wandb leet inspect --json`` is a reader that shares nothing with ours."""
     own, theirs = (
         read_logs([unpacked(EVERY[name], tmp_path)]).runs for name in ("wandb-offline", "wandb-inspect")
@@ -207,7 +216,7 @@ def test_what_wandb_itself_shows_of_an_offline_file_is_what_is_read(tmp_path: Pa
         assert [point.values for point in one.points] == [point.values for point in other.points]
 
 
-def test_a_store_of_mlflow_that_is_another_database_is_refused(tmp_path: Path) -> None:
+def test_a_store_of_mlflow_that_is_another_database_is_refused(tmp_path):
     path = written(tmp_path, "other.db", b"SQLite format 3\x00" + bytes(200))
     with pytest.raises(InvalidInputError, match="is no store of mlflow"):
         read_logs([path])
@@ -230,16 +239,14 @@ def events(folder: Path, purge: bool) -> Path:
     return folder
 
 
-def test_a_session_that_purges_is_a_restart_that_nobody_has_to_tell(tmp_path: Path) -> None:
+def test_a_session_that_purges_is_a_restart_that_nobody_has_to_tell(tmp_path):
     found = read(events(tmp_path / "run", purge=True))
     assert found.traces.loss == pytest.approx([*BEFORE[:4], *AFTER, 0.35], rel=1e-6)
     assert "before which 3 values from step 5 on were logged" in dict(found.facts)["files not read"]
 
 
 @pytest.mark.parametrize("start", [0, 1, 50])
-def test_a_session_before_the_first_loss_is_a_second_training_and_purges_no_run(
-    start: int, tmp_path: Path
-) -> None:
+def test_a_session_before_the_first_loss_is_a_second_training_and_purges_no_run(start, tmp_path):
     """Steps of 1, and of 100 with a restart within the first epoch."""
     wide = 100 if start == 50 else 1
     for number, (losses, head) in enumerate(
@@ -253,33 +260,27 @@ def test_a_session_before_the_first_loss_is_a_second_training_and_purges_no_run(
     assert found.loss == pytest.approx([*BEFORE, *AFTER], rel=1e-6)
 
 
-def test_a_stray_event_file_above_runs_does_not_make_them_one(tmp_path: Path) -> None:
-    written(tmp_path / "logs", "events.out.tfevents.0", event(1, "config", as_number(1.0)))
+def test_a_stray_event_file_above_runs_does_not_make_them_one(tmp_path):
+    logs, run = tmp_path / "logs", tmp_path / "run"
+    events_in(logs, event(1, "config", as_number(1.0)), 0)
     for name, scale in (("a", 1.0), ("b", 0.9)):
-        data = b"".join(event(k, "loss", as_number(scale / k)) for k in (1, 2, 3))
-        written(tmp_path / "logs" / name, "events.out.tfevents.1", data)
-    found = read(tmp_path / "logs")
+        events_in(logs / name, curve(scale))
+    found = read(logs)
     assert found.traces.runs == ("a", "b")
     assert "above the folders of runs" in dict(found.facts)["files not read"]
-    lost = b"".join(event(k, "rate", as_number(0.1)) for k in (1, 2))
-    written(tmp_path / "logs" / "c", "events.out.tfevents.1", lost)
-    assert "c (holds no 'loss')" in refusal(tmp_path / "logs")  # and not a part of what lies above
+    events_in(logs / "c", curve(0.1, "rate", (1, 2)))
+    assert "c (holds no 'loss')" in refusal(logs)  # and not a part of what lies above
     # of a run of its own, lines of one plot are parts: they are no runs
-    own = b"".join(event(k, "rate", as_number(0.1)) for k in (1, 2, 3))
-    written(tmp_path / "run", "events.out.tfevents.0", own)
+    events_in(run, curve(0.1, "rate"), 0)
     for line, scale in (("loss_train", 1.0), ("loss_val", 0.9)):
-        data = b"".join(event(k, "loss", as_number(scale / k)) for k in (1, 2, 3))
-        written(tmp_path / "run" / line, "events.out.tfevents.1", data)
-    assert "'loss_train/loss' or 'loss_val/loss': say which by --loss" in refusal(tmp_path / "run")
-    assert read(tmp_path / "run", loss="loss_val/loss").traces.loss == pytest.approx(
-        [0.9, 0.45, 0.3], rel=1e-6
-    )
+        events_in(run / line, curve(scale))
+    assert "'loss_train/loss' or 'loss_val/loss': say which by --loss" in refusal(run)
+    assert read(run, loss="loss_val/loss").traces.loss == pytest.approx([0.9, 0.45, 0.3], rel=1e-6)
 
 
-def test_an_evaluation_within_the_folder_of_its_run_is_no_run(tmp_path: Path) -> None:
+def test_an_evaluation_within_the_folder_of_its_run_is_no_run(tmp_path):
     for name, scale in (("a", 1.0), ("a/eval", 2.0)):
-        data = b"".join(event(k, "loss", as_number(scale / k)) for k in (1, 2, 3))
-        written(tmp_path / name, "events.out.tfevents.1", data)
+        events_in(tmp_path / name, curve(scale))
     assert "say --loss eval/loss; if both are runs, leave one out, --leave-out eval" in refusal(tmp_path)
     found = read(tmp_path, loss="eval/loss").traces
     assert (found.runs, found.loss.tolist()[:2]) == (("a",), [2.0, 1.0])

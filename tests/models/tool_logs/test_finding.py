@@ -58,8 +58,8 @@ LOST_FILES = {
 
 @pytest.mark.parametrize(("name", "content", "why"), LOST_FILES.values(), ids=LOST_FILES)
 def test_a_run_that_went_wrong_is_refused_by_name_until_it_is_counted_or_left_out(
-    name: str, content: str | bytes, why: str, tmp_path: Path
-) -> None:
+    name, content, why, tmp_path
+):
     put(tmp_path, {"a1.json": '{"val_loss": [1, 0.9], "loss": [1, 0.8]}', name: content})
     refused = refusal(tmp_path)
     assert all(words in refused for words in (name, why, f"--diverged {name}"))
@@ -92,9 +92,7 @@ HONEST = {
 
 
 @pytest.mark.parametrize(("name", "content", "why"), HONEST.values(), ids=HONEST)
-def test_what_is_no_log_is_listed_and_punishes_nobody(
-    name: str, content: str | bytes, why: str, tmp_path: Path
-) -> None:
+def test_what_is_no_log_is_listed_and_punishes_nobody(name, content, why, tmp_path):
     put(tmp_path, {"a1.json": WHOLE, "a2.json": WHOLE, name: content})
     found = read(tmp_path)
     assert len(found.traces.runs) == 2
@@ -105,7 +103,7 @@ def test_what_is_no_log_is_listed_and_punishes_nobody(
     assert f"({told})" in dict(found.facts)["files not read"]
 
 
-def test_linked_runs_are_read_and_those_that_are_there_twice_are_named(tmp_path: Path) -> None:
+def test_linked_runs_are_read_and_those_that_are_there_twice_are_named(tmp_path):
     put(tmp_path / "far", {"seed1/log.json": WHOLE})
     put(tmp_path / "near", {"seed2/log.json": WHOLE})
     for name, target in {"seed1": "../far/seed1", "latest": "seed2", "around": "..", "nowhere": "x"}.items():
@@ -118,9 +116,7 @@ def test_linked_runs_are_read_and_those_that_are_there_twice_are_named(tmp_path:
     assert told == {"latest": same, "around": same, "copy.json": same, "nowhere": "a link that leads nowhere"}
 
 
-def test_what_cannot_be_opened_is_named_and_a_pipe_is_not_waited_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_cannot_be_opened_is_named_and_a_pipe_is_not_waited_for(tmp_path, monkeypatch):
     put(tmp_path, {"a.json": WHOLE, "shut/b.json": WHOLE})
     os.mkfifo(tmp_path / "c.json")
     scan = os.scandir
@@ -137,7 +133,7 @@ def test_what_cannot_be_opened_is_named_and_a_pipe_is_not_waited_for(
     }
 
 
-def test_a_pattern_that_leaves_nothing_out_is_a_slip(tmp_path: Path) -> None:
+def test_a_pattern_that_leaves_nothing_out_is_a_slip(tmp_path):
     put(tmp_path, {"seed1.json": WHOLE, "seed2.json": WHOLE, "old/seed3.json": WHOLE})
     assert "--leave-out: no run and no file is called 'seed4'" in refusal(tmp_path, leave_out=("seed4",))
     assert read(tmp_path, leave_out=("seed1", "old")).traces.runs == ("seed2",)
@@ -170,7 +166,7 @@ def written(folder: Path, form: str, losses: list[object]) -> None:
         if form != "csv" or kind not in ("list", "true")
     ],
 )
-def test_what_is_no_number_is_a_missing_loss_like_nan(form: str, kind: str, tmp_path: Path) -> None:
+def test_what_is_no_number_is_a_missing_loss_like_nan(form, kind, tmp_path):
     written(tmp_path, form, [1, 0.9, NOTHING[kind]])
     message = "run 'a' has no loss in epoch 3; --on-missing (on_missing) may be end or drop"
     assert message in refusal(tmp_path)
@@ -179,14 +175,14 @@ def test_what_is_no_number_is_a_missing_loss_like_nan(form: str, kind: str, tmp_
     assert found.diverged == (("a",) if kind == "nan" else ())
 
 
-def test_a_run_without_any_loss_is_lost(tmp_path: Path) -> None:
+def test_a_run_without_any_loss_is_lost(tmp_path):
     put(tmp_path, {"a.json": WHOLE, "b.json": '{"val_loss": [null, null]}'})
     assert "b (has no value of 'val_loss')" in refusal(tmp_path)
     for choice in ({"on_missing": "end"}, {"on_missing": "drop"}, {"diverged": ("b",)}):
         assert read(tmp_path, **choice).traces.lost == {"b": "has no value of 'val_loss'"}
 
 
-def test_a_loss_that_is_missing_needs_no_model_and_its_run_is_lost_unless_it_was_cut(tmp_path: Path) -> None:
+def test_a_loss_that_is_missing_needs_no_model_and_its_run_is_lost_unless_it_was_cut(tmp_path):
     rows = [{"epoch": k, "val_loss": 1 / k, "model": "m", "cluster": "c"} for k in (1, 2)]
     put(
         tmp_path,
@@ -197,7 +193,7 @@ def test_a_loss_that_is_missing_needs_no_model_and_its_run_is_lost_unless_it_was
     assert not read(tmp_path, on_missing="end", stages=(), cut_at_random=("a",)).traces.lost
 
 
-def test_logs_of_another_tool_than_was_said_are_no_lost_runs(tmp_path: Path) -> None:
+def test_logs_of_another_tool_than_was_said_are_no_lost_runs(tmp_path):
     put(tmp_path, {"a.json": WHOLE, "a.csv": "epoch,val_loss\n1,1\n2,0.9\n"})
     assert "are of several tools" in refusal(tmp_path)
     found = read(tmp_path, tool="csv")
@@ -208,9 +204,7 @@ def test_logs_of_another_tool_than_was_said_are_no_lost_runs(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     "left", [{}, {"hparams.yaml": "lr: 0.1\n"}, {"output.log": "out of memory"}], ids=str
 )
-def test_the_folder_of_a_run_that_was_killed_before_it_logged_anything(
-    left: dict[str, str], tmp_path: Path
-) -> None:
+def test_the_folder_of_a_run_that_was_killed_before_it_logged_anything(left, tmp_path):
     put(tmp_path, {f"version_{run}/metrics.csv": "epoch,step,val_loss\n0,9,1\n1,19,0.9\n" for run in (0, 1)})
     put(tmp_path, {"checkpoints/last.ckpt": b"\0", "version_0/checkpoints/1/a.ckpt": b"\0"})
     assert len(read(tmp_path).traces.runs) == 2

@@ -38,13 +38,13 @@ def by_name(traces: Traces) -> dict[str, list[object]]:
     return {name: [column[a:b].tolist() for column in columns] for name, a, b in starts}
 
 
-def test_the_tools_of_the_options_are_those_that_are_read() -> None:
+def test_the_tools_of_the_options_are_those_that_are_read():
     assert DECLARED == TOOLS
     assert {logged.tool for logged in EVERY.values()} == set(TOOLS)
 
 
 @pytest.mark.parametrize("name", EVERY)
-def test_every_log_is_recognised_and_has_all_runs_and_epochs(name: str, found, tmp_path: Path) -> None:
+def test_every_log_is_recognised_and_has_all_runs_and_epochs(name, found, tmp_path):
     log, traces = found(name).log, found(name).traces
     assert log.tool == EVERY[name].tool
     assert log.why
@@ -58,12 +58,12 @@ def test_every_log_is_recognised_and_has_all_runs_and_epochs(name: str, found, t
 
 
 @pytest.mark.parametrize("name", ALIKE)
-def test_logs_of_the_same_runs_agree_to_the_last_digit(name: str, found) -> None:
+def test_logs_of_the_same_runs_agree_to_the_last_digit(name, found):
     assert by_name(found(name).traces) == by_name(found("jsonl").traces)
 
 
 @pytest.mark.parametrize(("name", "off"), [("tensorboard", 1e-7), ("csv", 5.1e-7)])
-def test_logs_with_fewer_digits_agree_to_these(name: str, off: float, found) -> None:
+def test_logs_with_fewer_digits_agree_to_these(name, off, found):
     these, exact = (by_name(found(item).traces) for item in (name, "jsonl"))
     assert these.keys() == exact.keys()
     for run, (*names, losses) in exact.items():
@@ -71,7 +71,7 @@ def test_logs_with_fewer_digits_agree_to_these(name: str, off: float, found) -> 
         assert np.allclose(these[run][3], losses, rtol=off if name == "tensorboard" else 0, atol=off)
 
 
-def test_what_lightning_logged_is_its_validation_loss_epoch_by_epoch(found) -> None:
+def test_what_lightning_logged_is_its_validation_loss_epoch_by_epoch(found):
     """By the standard library: the last column of the lines that have one."""
     traces = found("lightning").traces
     runs = by_name(traces)
@@ -83,14 +83,14 @@ def test_what_lightning_logged_is_its_validation_loss_epoch_by_epoch(found) -> N
     assert [len(runs) for runs in traces.by_schedule().values()] == [12, 12]
 
 
-def test_what_clients_evaluated_has_no_round_before_training() -> None:
+def test_what_clients_evaluated_has_no_round_before_training():
     logged = EVERY["flower-result"]._replace(options=("--loss", "eval_loss", "--stages", "dense@edge"))
     found = read(logged, LOGS)
     assert found.traces.epoch.min() == 1
     assert found.facts[0] == ("loss", "distributed/eval_loss")
 
 
-def test_a_pickle_is_never_opened_and_a_folder_without_logs_is_refused(tmp_path: Path) -> None:
+def test_a_pickle_is_never_opened_and_a_folder_without_logs_is_refused(tmp_path):
     (tmp_path / "notes.txt").write_text("loss 3", encoding="utf-8")
     (file,) = (LOGS / "flower").glob("*.pkl")
     for asked, words in (

@@ -34,7 +34,7 @@ def write(path: Path, content: str | bytes) -> Path:
 # --- stages -----------------------------------------------------------------------------------------------
 
 
-def test_stages_of_all_runs_and_of_some_that_match() -> None:
+def test_stages_of_all_runs_and_of_some_that_match():
     found = stages_by_pattern(["a@e:2,b@f", "seed1*=a@e:1,b@f:3", "seed13=c@g"])
     for run, epochs, wanted in (
         ("other", 5, "a@e:2,b@f:3"),
@@ -54,12 +54,12 @@ def test_stages_of_all_runs_and_of_some_that_match() -> None:
         ("", "must be MODEL@CLUSTER"),
     ],
 )
-def test_stages_of_another_form_are_refused(text: str, message: str) -> None:
+def test_stages_of_another_form_are_refused(text, message):
     with pytest.raises(InvalidInputError, match=message):
         read_stages(text)
 
 
-def test_files_that_are_no_logs_say_where(tmp_path: Path) -> None:
+def test_files_that_are_no_logs_say_where(tmp_path):
     broken = table(tmp_path / "a.jsonl", '{"epoch": 1}', "{")
     assert refusal(broken).startswith(f"{broken}, row 2: ")
     assert "must be a JSON object, not list" in refusal(table(tmp_path / "b.jsonl", "[1]"))
@@ -98,9 +98,7 @@ b,1,1.75,50
         ('{"epoch": 1, "loss": 1, "lr": 3}\n' * 2, {"on_repeated": "last"}, "not read", "1 key: lr"),
     ],
 )
-def test_facts_say_what_was_decided(
-    content: str, choices: dict[str, object], what: str, words: str, tmp_path: Path
-) -> None:
+def test_facts_say_what_was_decided(content, choices, what, words, tmp_path):
     path = tmp_path / ("a.csv" if content.startswith("Step") else "a.json")
     path.write_text(content, encoding="utf-8")
     assert dict(read(path, **choices).facts)[what].startswith(words)
@@ -117,9 +115,7 @@ def test_facts_say_what_was_decided(
         ({"b,0,2.25": "b,0,nan", "b,1,1.75": "b,1,nan"}, "end", (What.DROPPED, "b", 5), ("b",)),
     ],
 )
-def test_a_run_that_is_ended_or_dropped_is_noted(
-    changes: dict[str, str], way: str, note: tuple[object, ...], diverged: tuple[str, ...], tmp_path: Path
-) -> None:
+def test_a_run_that_is_ended_or_dropped_is_noted(changes, way, note, diverged, tmp_path):
     text = LONG
     for old, new in changes.items():
         text = text.replace(old, new)
@@ -167,9 +163,7 @@ THREE = [(1.0, 0.9), (2.0, 0.6), (3.0, 0.7)]
     ],
     ids=["epochs", "before training", "rounded", "steps", "summary", "best model", "last model", "once"],
 )
-def test_a_state_of_a_trainer_is_read_with_whole_epochs(
-    rows: list[Row], wanted: list[tuple[float, float]], tmp_path: Path
-) -> None:
+def test_a_state_of_a_trainer_is_read_with_whole_epochs(rows, wanted, tmp_path):
     state(tmp_path / "seed1", rows)
     found = read(tmp_path, loss="eval_loss")
     assert (found.log.tool, listed(found)) == ("transformers", {"seed1": wanted})
@@ -177,7 +171,7 @@ def test_a_state_of_a_trainer_is_read_with_whole_epochs(
     assert listed(read(alone, loss="eval_loss")) == {"b": wanted}
 
 
-def test_the_longest_state_of_a_run_counts_and_side_files_are_passed_over(tmp_path: Path) -> None:
+def test_the_longest_state_of_a_run_counts_and_side_files_are_passed_over(tmp_path):
     for seed in (1, 2):
         out = tmp_path / f"seed{seed}"
         state(out, [*evaluated(*THREE), SUMMARY], trial_params={"width": 64 * seed})
@@ -193,7 +187,7 @@ def test_the_longest_state_of_a_run_counts_and_side_files_are_passed_over(tmp_pa
     assert len(found.log.unread) == 6
 
 
-def test_a_state_that_an_earlier_training_left_is_refused(tmp_path: Path) -> None:
+def test_a_state_that_an_earlier_training_left_is_refused(tmp_path):
     state(tmp_path / "run", evaluated(*THREE))
     state(tmp_path / "run" / "checkpoint-20", evaluated((1.0, 0.9), (2.0, 0.5)))
     told = refusal(tmp_path, loss="eval_loss")
@@ -201,14 +195,14 @@ def test_a_state_that_an_earlier_training_left_is_refused(tmp_path: Path) -> Non
     assert "is no beginning of" in told
 
 
-def test_what_is_unpacked_is_limited_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_unpacked_is_limited_too(tmp_path, monkeypatch):
     path = write(tmp_path / "a.csv.gz", gzip.compress(b"epoch,loss\n1,2\n" * 9))
     inflated = sheets.inflated
     monkeypatch.setattr(sheets, "inflated", lambda content, path: inflated(content, path, 100))
     assert "the most that is read" in refusal(path)
 
 
-def test_deleted_runs_of_a_store_are_named(tmp_path: Path) -> None:
+def test_deleted_runs_of_a_store_are_named(tmp_path):
     more = "INSERT INTO runs VALUES ('s', 'b', 2, 'deleted');"
     path = store(more=more)(tmp_path)
     assert read(path).log.unread == {f"{path}, b": "a run that was deleted"}
@@ -220,7 +214,7 @@ def test_deleted_runs_of_a_store_are_named(tmp_path: Path) -> None:
 # --- models and clusters ------------------------------------------------------------------------------------
 
 
-def test_model_and_cluster_are_hyperparameters_as_well_as_columns(tmp_path: Path) -> None:
+def test_model_and_cluster_are_hyperparameters_as_well_as_columns(tmp_path):
     for version, width in ((0, 64), (1, 128)):
         folder = tmp_path / f"version_{version}"
         write(folder / "metrics.csv", "epoch,step,loss\n0,1,0.9\n1,2,0.8\n")

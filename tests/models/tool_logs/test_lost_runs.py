@@ -59,7 +59,7 @@ def promised(traces: Traces) -> float:
 
 
 @pytest.mark.parametrize(("form", "way"), EXPRESSED)
-def test_lost_runs_never_make_a_promise_bolder(form: str, way: str, tmp_path: Path) -> None:
+def test_lost_runs_never_make_a_promise_bolder(form, way, tmp_path):
     told = write(form, way, tmp_path / "logs")
     found = readings(tmp_path / "logs", told)
     assert found

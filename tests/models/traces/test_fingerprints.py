@@ -95,18 +95,18 @@ def halved() -> Traces:
 
 
 @pytest.mark.parametrize("how", ATTACKS)
-def test_a_run_is_known_again(how: str) -> None:
+def test_a_run_is_known_again(how):
     fresh = ATTACKS[how]()
     assert known(fresh) == [name.removeprefix("fresh-") for name in fresh.runs]
 
 
 @pytest.mark.parametrize("how", BEYOND)
-def test_what_the_page_says_cannot_be_found_is_not(how: str) -> None:
+def test_what_the_page_says_cannot_be_found_is_not(how):
     """So that docs/estimation.rst says what is so: whoever makes one of these found moves it above."""
     assert known(BEYOND[how]()) == []
 
 
-def test_runs_of_one_seed_are_known_again_by_what_they_share_before_they_part_or_one_was_cut() -> None:
+def test_runs_of_one_seed_are_known_again_by_what_they_share_before_they_part_or_one_was_cut():
     """As far as epoch 25 they are the same training, so the later one is not independent of the choice."""
     other = DIGITS.select([int(run) for run in PLAN[5:10]])
     parted = np.where(SOME.epoch <= 25, SOME.loss, other.loss)
@@ -115,14 +115,14 @@ def test_runs_of_one_seed_are_known_again_by_what_they_share_before_they_part_or
     assert known(changed(SOME), cut) == list(SOME.runs)
 
 
-def test_known_runs_that_are_too_short_or_too_coarse_are_told() -> None:
+def test_known_runs_that_are_too_short_or_too_coarse_are_told():
     found = compare(changed(SOME), fingerprints(changed(SOME, prefix="", keep=SOME.epoch <= 3), USED))
     assert (found.repeats, found.untold) == ((), SOME.runs)
     coarse = compare(changed(DIGITS.select(PLAN), np.round(DIGITS.select(PLAN).loss, 2)), USED)
     assert (coarse.resolution, coarse.needed) == (0.01, None)
 
 
-def test_fresh_runs_are_not_taken_for_known_ones_of_the_same_name() -> None:
+def test_fresh_runs_are_not_taken_for_known_ones_of_the_same_name():
     used, fresh = DIGITS.select(PLAN[:52]), DIGITS.select(PLAN[52:])
     names = dict(zip(fresh.runs, used.runs, strict=True))
     same = Traces([names[run] for run in fresh.run], fresh.epoch, fresh.model, fresh.cluster, fresh.loss)
@@ -147,7 +147,7 @@ SMALL = (
     "family",
     [name if name in SMALL else pytest.param(name, marks=pytest.mark.slow) for name in recorded_families()],
 )
-def test_no_two_of_the_recorded_runs_match(family: str) -> None:
+def test_no_two_of_the_recorded_runs_match(family):
     """All pairs of a family, 392,145 of 1810 runs, with losses kept to five, four or three decimals.
 
     The most by which agreeing epochs outnumber the others from the first one on is 1, 2 or 3.
@@ -161,7 +161,7 @@ def test_no_two_of_the_recorded_runs_match(family: str) -> None:
         assert found.needed >= least
 
 
-def test_a_run_twice_in_a_file_is_found_under_noise() -> None:
+def test_a_run_twice_in_a_file_is_found_under_noise():
     for amount in (0.0, 1e-9, 1e-6):
         twice = joined(
             [changed(SOME, prefix=""), changed(SOME.select([1, 3]), (SOME.select([1, 3]).loss + amount))]
@@ -176,7 +176,7 @@ def test_a_run_twice_in_a_file_is_found_under_noise() -> None:
 
 @pytest.mark.parametrize("amount", [0.0, 1e-6])
 @pytest.mark.parametrize("different", [1, 3, 20])
-def test_copies_of_few_runs_are_found_or_cannot_be_told(different: int, amount: float) -> None:
+def test_copies_of_few_runs_are_found_or_cannot_be_told(different, amount):
     """Spread between runs is no measure where most of them are copies of one another."""
     rng, base = np.random.default_rng(0), DIGITS.select(PLAN[:different])
     copies = []
@@ -186,7 +186,7 @@ def test_copies_of_few_runs_are_found_or_cannot_be_told(different: int, amount: 
     assert found.repeats or found.needed is None or found.needed > found.countable.max()
 
 
-def test_the_lead_that_is_asked_for_makes_a_false_match_as_rare_as_claimed() -> None:
+def test_the_lead_that_is_asked_for_makes_a_false_match_as_rare_as_claimed():
     """At full precision half_width is 1.5, p = 0.015."""
     losses = np.random.default_rng(5).normal(size=(8, 20))
     found = compare(
@@ -203,7 +203,7 @@ def test_the_lead_that_is_asked_for_makes_a_false_match_as_rare_as_claimed() -> 
     assert odds**found.needed <= FALSE_MATCH < odds ** (found.needed - 1)
 
 
-def test_the_last_decimal_is_seen_through_single_precision_and_noise() -> None:
+def test_the_last_decimal_is_seen_through_single_precision_and_noise():
     values = np.random.default_rng(6).uniform(0, 5, size=SOME.rows)
     for decimals in (1, 2, 4, 6):
         rounded = np.round(values, decimals)
@@ -213,7 +213,7 @@ def test_the_last_decimal_is_seen_through_single_precision_and_noise() -> None:
     assert resolution(changed(SOME, values)) <= 1e-6
 
 
-def test_the_last_decimal_is_that_of_the_run_that_is_known_least() -> None:
+def test_the_last_decimal_is_that_of_the_run_that_is_known_least():
     """Else one run in full would hide that all others were rounded."""
     assert resolution(changed(SOME, np.where(FIRST, SOME.loss, np.round(SOME.loss, 2)))) == 0.01
     flat = np.where(FIRST, 2.0, SOME.loss)
@@ -231,7 +231,7 @@ def test_the_last_decimal_is_that_of_the_run_that_is_known_least() -> None:
         ({"resolution": -1}, "$.resolution"),
     ],
 )
-def test_a_torn_fingerprint_is_refused_with_its_place(changes, path: str) -> None:
+def test_a_torn_fingerprint_is_refused_with_its_place(changes, path):
     content = {"unit": 1, "runs": [{"name": "a", "losses": "ABCD"}]}
     assert decode(json.dumps(content), RunFingerprints).names == ("a",)
     with pytest.raises(InvalidInputError) as error:

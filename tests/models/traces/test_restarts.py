@@ -58,9 +58,7 @@ def read(text: str, on_repeated: str, on_missing: str = "end") -> tuple[list[str
         ("1 2 3 4n 3b 4b", ["1 2 3b 4b"], ["1 2 3"]),
     ],
 )
-def test_what_counts_is_one_branch_that_was_trained(
-    text: str, last: list[str], first: list[str] | None
-) -> None:
+def test_what_counts_is_one_branch_that_was_trained(text, last, first):
     assert read(text, "last")[0] == last
     if first is not None:
         assert read(text, "first")[0] == first
@@ -69,13 +67,13 @@ def test_what_counts_is_one_branch_that_was_trained(
         read(text, "first")
 
 
-def test_an_epoch_that_was_trained_again_and_has_no_loss_now_does_not_keep_the_old_one() -> None:
+def test_an_epoch_that_was_trained_again_and_has_no_loss_now_does_not_keep_the_old_one():
     with pytest.raises(InvalidInputError, match=r"has no loss in epoch 2; .* drop alone"):
         read("1 2 3 4 2- 3b 4b", "last")
     assert read("1 2 3 4 2- 3b 4b", "first")[0] == ["1 2 3 4"]
 
 
-def test_what_does_not_count_is_named_line_by_line() -> None:
+def test_what_does_not_count_is_named_line_by_line():
     _, notes = read("1 2- 2 3 2b 1b 2n", "last")
     assert [(note.what, note.run, note.row) for note in notes] == [
         (What.PASSED_OVER, "a", 2),
@@ -101,9 +99,7 @@ def test_what_does_not_count_is_named_line_by_line() -> None:
         ("1 2 3 1b", 4, ["a second training begins; --on-repeated last", "a run of its own"]),
     ],
 )
-def test_a_refusal_tells_a_restart_from_a_repeat_and_from_a_second_training(
-    text: str, row: int, words: list[str]
-) -> None:
+def test_a_refusal_tells_a_restart_from_a_repeat_and_from_a_second_training(text, row, words):
     with pytest.raises(InvalidInputError) as caught:
         read(text, "refuse")
     assert caught.value.path == f"log, row {row}"
@@ -166,7 +162,7 @@ def without_end(branches: list[tuple[Line, ...]]) -> list[tuple[Line, ...]] | No
 
 
 @given(trained())
-def test_what_is_read_is_always_a_branch_that_was_trained(log: Log) -> None:
+def test_what_is_read_is_always_a_branch_that_was_trained(log):
     wanted = without_end([part[-1] for part in log.branches])
     if wanted is None:
         with pytest.raises(InvalidInputError, match="a gap cannot be guessed"):
@@ -177,7 +173,7 @@ def test_what_is_read_is_always_a_branch_that_was_trained(log: Log) -> None:
 
 
 @given(trained())
-def test_the_branch_before_anything_was_repeated_is_read_or_all_is_refused(log: Log) -> None:
+def test_the_branch_before_anything_was_repeated_is_read_or_all_is_refused(log):
     starts, beyond = [], False
     for part in log.branches:
         before = [branch for branch, after in pairwise(part) if len(after) <= len(branch)]

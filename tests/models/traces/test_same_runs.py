@@ -26,7 +26,7 @@ EQUAL = ("renamed", "in single precision")
 
 @pytest.mark.parametrize("how", ALTERED)
 @pytest.mark.parametrize("before", [False, True])
-def test_a_run_that_is_there_again_is_left_out_by_name(how: str, before: bool) -> None:
+def test_a_run_that_is_there_again_is_left_out_by_name(how, before):
     again = {"again": list(ALTERED[how](LOSSES[7]))}
     found = told_apart(table(again | named() if before else named() | again))
     left, kept = ("r7", "again") if before and how in EQUAL else ("again", "r7")
@@ -36,7 +36,7 @@ def test_a_run_that_is_there_again_is_left_out_by_name(how: str, before: bool) -
     assert found.said()[0] == ("the same run", words)
 
 
-def test_runs_continued_from_a_checkpoint_stay_and_have_one_origin() -> None:
+def test_runs_continued_from_a_checkpoint_stay_and_have_one_origin():
     """3 trainings, each continued 8 times after three epochs."""
     losses = np.where(np.arange(6) < 3, np.repeat(LOSSES[:3], 8, axis=0), LOSSES)
     found = told_apart(table(named(losses)))
@@ -54,7 +54,7 @@ def test_runs_continued_from_a_checkpoint_stay_and_have_one_origin() -> None:
     ]
 
 
-def test_one_seed_in_two_schedules_makes_two_runs_of_one_origin() -> None:
+def test_one_seed_in_two_schedules_makes_two_runs_of_one_origin():
     """Also where the losses are the same: only the name of the cluster differs."""
     elsewhere = {"b": dict.fromkeys(range(3, 6), ("net", "cloud"))}
     runs = {"a": LOSSES[0], "b": LOSSES[0], "c": LOSSES[1]}
@@ -64,7 +64,7 @@ def test_one_seed_in_two_schedules_makes_two_runs_of_one_origin() -> None:
     assert found.once_per_schedule is found.traces
 
 
-def test_a_run_that_diverged_is_not_left_out_for_one_that_was_rescued() -> None:
+def test_a_run_that_diverged_is_not_left_out_for_one_that_was_rescued():
     """It ended at epoch 4, and was continued from there with other settings: a miss, and dependent."""
     runs = named() | {"lost": LOSSES[0][:4], "again": LOSSES[0][:4]}
     ledgers = with_ledgers({}, {ENDED: {"lost": "diverged and is ended"}})
@@ -85,7 +85,7 @@ UNTOLD = {
 
 
 @pytest.mark.parametrize("what", UNTOLD)
-def test_runs_that_cannot_be_told_from_copies_are_counted_and_said(what: str) -> None:
+def test_runs_that_cannot_be_told_from_copies_are_counted_and_said(what):
     runs = named(UNTOLD[what])
     found = told_apart(table(runs))
     assert found.traces.runs == tuple(runs)
@@ -95,7 +95,7 @@ def test_runs_that_cannot_be_told_from_copies_are_counted_and_said(what: str) ->
         assert found.said()[0][1].startswith(f"{len(runs)} runs too short, coarse or flat")
 
 
-def test_one_loss_before_training_is_no_shared_beginning() -> None:
+def test_one_loss_before_training_is_no_shared_beginning():
     """All runs fine-tune one network."""
     found = told_apart(table({name: [2.5, *losses] for name, losses in named().items()}, first=0))
     assert (found.repeats, found.forks, found.untold) == ((), (), ())
@@ -105,9 +105,7 @@ def test_one_loss_before_training_is_no_shared_beginning() -> None:
 
 @pytest.mark.parametrize("decimals", [5, 3])
 @pytest.mark.parametrize("name", recorded_names())
-def test_of_the_recorded_runs_the_branches_of_one_seed_alone_have_one_origin(
-    name: str, decimals: int
-) -> None:
+def test_of_the_recorded_runs_the_branches_of_one_seed_alone_have_one_origin(name, decimals):
     """In the judging sets every seed goes on from its first stage in sixteen ways; none is a copy."""
     traces = recorded_traces(name)
     traces = traces.select(np.arange(min(len(traces.runs), 600)))

@@ -96,7 +96,7 @@ SCHEDULE = (("full", "edge"),) * 2 + (('cut, "small"', "far: off"),) + (("full",
 
 
 @pytest.mark.parametrize("schedule", [(), SCHEDULE, SCHEDULE[:1]])
-def test_a_plan_reads_back(schedule) -> None:
+def test_a_plan_reads_back(schedule):
     assert planned({PLAN: plan_text(schedule)}) == schedule
     assert planned({"schedule": "of the family"}) is None  # traces of other tools
 
@@ -108,7 +108,7 @@ TORN = (
 
 
 @pytest.mark.parametrize("text", TORN)
-def test_a_torn_one_is_refused_with_its_place(text: str) -> None:
+def test_a_torn_one_is_refused_with_its_place(text):
     with pytest.raises(InvalidInputError, match="must be stages") as error:
         planned({PLAN: text})
     assert error.value.path == ".provenance.plan"
