@@ -251,7 +251,7 @@ FRONT = ("front", "tiny", "--points", 4, "--against")
 
 
 def test_every_plan_of_a_front_passes_depl_check_on_the_instance_beside_it(ask, tmp_path):
-    plans, table, figure = tmp_path / "plans", tmp_path / "front.csv", tmp_path / "drawn"
+    plans, table, figure = tmp_path / "plans", tmp_path / "front.csv", tmp_path / "drawn.png"
     words = ("--plans", plans, "--out", table, "--figure", figure)
     code, out, err = ask(*FRONT, "probability", "--between", 0.5, 0.9, *words, "--json")
     assert (code, f"depl check {plans}" in err) == (0, True)
@@ -268,7 +268,7 @@ def test_every_plan_of_a_front_passes_depl_check_on_the_instance_beside_it(ask, 
     rows = list(csv.DictReader(table.read_text(encoding="utf-8").splitlines()))
     told = [(float(row["budget"]), row["termination"]) for row in rows]
     assert told == [(point["budget"], point["termination"]) for point in points]
-    assert all(figure.with_suffix(ending).stat().st_size > 1000 for ending in (".png", ".svg"))
+    assert figure.stat().st_size > 1000
 
 
 def test_ctrl_c_leaves_the_points_found_by_then_and_a_front_goes_on_from_its_file(ask, tmp_path, monkeypatch):

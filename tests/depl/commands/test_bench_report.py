@@ -70,7 +70,16 @@ def test_methods_that_are_named_or_not_built_in_get_a_section(ask, report, tmp_p
     assert (code, "no attempt of a method 'mime'" in err) == (2, True)
 
 
-def test_the_committed_attempts_are_taken_where_no_file_is_named(report, folder, monkeypatch):
+def test_the_committed_attempts_and_traces_are_taken_where_no_file_is_named(report, folder, monkeypatch):
+    asked = []
+
+    def drawings(family, traces, rng, resamples):
+        asked.append((family, len(traces.runs) > 0, resamples))
+        return []
+
+    monkeypatch.setattr(training, "training_drawings", drawings)
+    report(folder / "paper.jsonl.gz", "--no-claims")
+    assert asked == []
     monkeypatch.setattr(bench_report, "RECORDED", folder)
     monkeypatch.setattr(store, "RECORDED", folder)
     told, bare, part = (
@@ -82,20 +91,7 @@ def test_the_committed_attempts_are_taken_where_no_file_is_named(report, folder,
     verdicts = {claim["verdict"] for claim in told["claims"]}
     assert verdicts <= {"holds", "holds in part", "fails", "not measured"}
     assert all(claim["agree"] <= claim["others"] for claim in told["claims"])
-
-
-def test_the_standard_report_draws_the_shipped_traces_as_well(report, folder, monkeypatch):
-    asked = []
-
-    def drawings(family, traces, rng, resamples):
-        asked.append((family, len(traces.runs) > 0, resamples))
-        return []
-
-    monkeypatch.setattr(training, "training_drawings", drawings)
     (folder / "paper.jsonl.gz").unlink()
-    report(folder)
-    assert asked == []
-    monkeypatch.setattr(bench_report, "RECORDED", folder)
     report()
     assert asked == [(family, True, 199) for family in bench_report.TRACES]
 

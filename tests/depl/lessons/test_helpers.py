@@ -15,8 +15,6 @@ from depl.lessons.check import check, under_ipython
 from depl.lessons.plans import all_plans
 from depl.lessons.runs import train, write_log
 from depl.models.foundation.errors import NotCoveredError
-from depl.models.problem.allocation import allocate
-from depl.models.problem.epochs import Load
 from depl.models.tool_logs.importing import Choices, import_logs
 
 HINT = "Exercise 1.3: not yet. That is the least weight. What does the closed form make of it?"
@@ -156,15 +154,3 @@ def test_every_plan_is_a_mark_at_its_mean_and_its_probability_of_missing(tiny, a
     assert {tuple(mark) for mark in marks.get_offsets().tolist()} == wanted
     assert legend(axes) == ["target of the mean, 6.5", "promise, 1 - ω = 0.3"]
     assert "this one" in texts(axes)
-
-
-def test_resources_of_the_named_epochs_and_the_cost_stand_side_by_side():
-    loads = [Load(4, 4, 10, 0.5), Load(1, 1, 4, 1)]
-    answers = [allocate(loads, limit, None) for limit in (3.0, 4.0)]
-    drawing.draw_allocations([3.0, 4.0], answers, {"first": 0, "second": 1})
-    left, right = plt.gcf().axes
-    assert legend(left) == ["first", "second"]
-    resources = [[answer.resources[place] for answer in answers] for place in (0, 1)]
-    assert [list(line.get_ydata()) for line in left.lines] == resources
-    assert list(right.lines[0].get_ydata()) == [answer.cost for answer in answers]
-    plt.close("all")
