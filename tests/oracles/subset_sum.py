@@ -8,36 +8,15 @@ import numpy as np
 
 from depl.heuristics.data.epochs_needed import NeededEpochs
 from depl.heuristics.data.problem import SelectionProblem, training_time
-from depl.heuristics.submodular.function import FloatArray
-from depl.models.foundation.errors import NotCoveredError
-
-LARGEST_TABLE = 2_000_000_000
-"""Most entries, n times the sum of the volumes."""
 
 
 def subset_sum(problem: SelectionProblem, nonempty: bool = True) -> tuple[frozenset[int], float]:
-    """A minimiser of stage 1 and its value, for whole volumes and no transfer costs.
-
-    Parameters
-    ----------
-    problem : SelectionProblem
-        K^ by volume, every volume a whole number.
-    nonempty : bool
-        Whether a dataset has to be used.
-
-    Raises
-    ------
-    NotCoveredError
-        If volumes are not whole, transfers cost something, K^ is a table, or the table would be too large.
-    """
+    """A minimiser of stage 1 and its value, for whole volumes, K^ by volume and no transfer costs."""
     volumes = problem.volumes.astype(np.int64)
-    if not isinstance(problem.needed, NeededEpochs) or problem.priced:
-        raise NotCoveredError("dynamic programming over volumes needs K^ by volume and no transfer costs")
-    if (volumes != problem.volumes).any():
-        raise NotCoveredError("volumes have to be whole numbers; scale them")
+    assert isinstance(problem.needed, NeededEpochs)
+    assert not problem.priced
+    assert (volumes == problem.volumes).all(), "volumes have to be whole numbers; scale them"
     total = int(volumes.sum())
-    if total * problem.size > LARGEST_TABLE:
-        raise NotCoveredError(f"{total} times {problem.size} entries are too many")
     least = np.full(total + 1, np.inf)
     least[0] = 0.0
     taken: list[np.ndarray] = []
@@ -47,20 +26,14 @@ def subset_sum(problem: SelectionProblem, nonempty: bool = True) -> tuple[frozen
         better = other < least
         taken.append(np.packbits(better))
         least = np.where(better, other, least)
-    values = _values(problem, problem.needed, least)
+    reachable = np.isfinite(least)
+    values = np.full(len(least), np.inf)
+    length = problem.fixed_duration + least[reachable]
+    values[reachable] = training_time(problem.needed.at(np.flatnonzero(reachable).astype(float)), length)
     if nonempty:
         values[0] = np.inf
     subset = _read_off(int(np.argmin(values)), volumes.tolist(), taken)
     return subset, problem.value(subset)
-
-
-def _values(problem: SelectionProblem, needed: NeededEpochs, least: FloatArray) -> FloatArray:
-    reachable = np.isfinite(least)
-    values = np.full(len(least), np.inf)
-    added = np.flatnonzero(reachable).astype(float)
-    length = problem.fixed_duration + least[reachable]
-    values[reachable] = training_time(needed.at(added), length)
-    return values
 
 
 def _read_off(total: int, volumes: list[int], taken: list[np.ndarray]) -> frozenset[int]:
