@@ -19,6 +19,7 @@ from depl.models.foundation.documents import (
     decode_document,
     document,
     encode_document,
+    read_bytes,
     read_text,
     require_unique,
     write_text,
@@ -231,6 +232,12 @@ def test_a_file_that_cannot_be_read_is_refused_by_name(tmp_path: Path) -> None:
         error = refusal(read_text, tmp_path / name)
         assert error.path == str(tmp_path / name)
         assert message in error.message
+
+
+def test_a_file_is_read_whole_or_refused_as_too_large(tmp_path: Path) -> None:
+    (tmp_path / "six").write_bytes(b"abcdef")
+    assert read_bytes(tmp_path / "six", 6) == b"abcdef"
+    assert "larger than 0 MiB, the most that is read" in refusal(read_bytes, tmp_path / "six", 5).message
 
 
 def test_a_file_that_cannot_be_written_leaves_nothing_behind(tmp_path: Path) -> None:
