@@ -38,11 +38,12 @@ def cheapest_resources(kinds, total_time, deadline):
 
     if total_time is None or duration(choice(0.0)) <= total_time:
         return choice(0.0)
+    full = [capacity if work > 0 else 0.0 for work, _, capacity, _ in kinds]
+    if duration(full) >= total_time:
+        return full if duration(full) <= total_time * (1 + 1e-9) else None
     low, high = 0.0, 1.0
     while duration(choice(high)) > total_time:
         high *= 4
-        if high > 1e40:
-            return None
     for _ in range(200):
         middle = (low + high) / 2 if low > 0 else high / 4
         low, high = (low, middle) if duration(choice(middle)) <= total_time else (middle, high)
