@@ -127,18 +127,6 @@ def test_where_one_term_is_exhausted_half_of_it_is_not_enough_and_half_of_any_ot
             assert situation.contained() == (halved != term)
 
 
-def test_cantelli_and_chernoff_are_within_a_quarter_of_the_aliases_that_exhaust_them():
-    situation, _ = SITUATIONS["two points"]
-    estimate, terms = situation.terms()
-    assert estimate == pytest.approx(situation.truth + terms["high_alias"] - math.exp(-3.0) / 5, abs=1e-9)
-    assert 1 < terms["high_alias_uncertain"] / (math.exp(-3.0) / 5) < 1.25
-    situation, _ = SITUATIONS["the lowest atom"]
-    estimate, terms = situation.terms()
-    true_alias = estimate - situation.truth - terms["high_alias"]
-    assert true_alias == pytest.approx(0.8 * math.e, rel=1e-6)
-    assert 1 < terms["low_alias"] / true_alias < 1.25
-
-
 def test_factors_that_do_not_decay_enter_the_truncation_by_their_value_on_the_axis():
     smooth, rough = Normal(mean=0.0, variance=1.0), Empirical(values=(-0.3, 0.3))
     contour = Contour(1.5, 0.02, 200, 6.0)

@@ -73,17 +73,6 @@ def test_atoms_fall_on_the_grid_and_are_met_within_a_billionth_but_not_beside_a_
     assert grid_quantile(certain, 0.9).exact == 3
 
 
-def test_more_points_give_a_narrower_interval_that_meets_the_others():
-    terms = tuple((Term(-1 / math.sqrt(k + 5), LAWS["inverse gamma"]), 1) for k in range(1, 11))
-    loss = FinalLoss(20.0, terms)
-    maximum = loss.mean() + 2 * math.sqrt(loss.variance())
-    found = [grid_violation(loss, maximum, 2**n) for n in (6, 9, 12)]
-    assert all(late.width < early.width / 6 for early, late in itertools.pairwise(found))
-    assert max(item.lower for item in found) <= min(item.upper for item in found)
-    widths = [grid_quantile(loss, 0.99, 2**n).width for n in (6, 9, 12)]
-    assert all(late < early / 3 for early, late in itertools.pairwise(widths))
-
-
 def test_plans_far_from_the_target_get_certain_answers_and_never_leave_zero_to_one():
     loss = single(LAWS["inverse gamma"], count=30)
     assert grid_violation(loss, 21.0).upper <= 1e-9

@@ -90,16 +90,6 @@ def test_kept_labels_and_batches_decide_as_the_evaluator_for_one_loss_does(terms
         assert set(known) == {Verdict.MET, Verdict.VIOLATED}
 
 
-@pytest.mark.parametrize("last", [ATOMS, OPEN])
-def test_batches_leave_little_open_and_decide_nothing_in_which_no_increment_decays(last):
-    counts = np.random.default_rng(11).integers(0, 6, size=(24, 3)).astype(np.int16)
-    found = PreparedVerdicts(15.2, BUDGET).many(LossClasses([BELL, HEAVY, last], counts, np.full(24, 20.0)))
-    assert set(found) >= {-1, 1}
-    assert list(found).count(0) <= 6
-    without = LossClasses([ATOMS, Term(-0.61, ATOMS.law), last], counts, np.full(24, 20.0))
-    assert not PreparedVerdicts(15.2, BUDGET).many(without).any()
-
-
 @pytest.mark.parametrize("distance", [1e-3, 1e-6, 1e-9, 1e-12])
 def test_losses_on_both_sides_of_the_budget_are_told_apart_or_left_undecided(distance):
     """l(K) = c - G, G normal with mean 3 and variance 0.6, and a contour chosen for something else."""
