@@ -175,16 +175,18 @@ def drawn_law(rng: np.random.Generator):
     def power(low: float, high: float) -> float:
         return float(10 ** rng.uniform(low, high))
 
-    location, scale = float(rng.uniform(-1, 1)), power(-4, 1)
+    def cut(location: float, scale: float) -> StudentT:
+        freedom = power(-1.3, 3)
+        lower, upper = location - scale * power(-1, 6), location + scale * power(-1, 6)
+        return student(freedom, location, scale, lower, upper)
+
     kinds = (
         lambda: InverseGamma(shape=1 + power(-3, 9), scale=power(-2, 2)),
-        lambda: Lognormal(log_mean=2 * location, log_variance=power(-11, 1.5)),
-        lambda: Normal(mean=1 + location, variance=power(-6, 1)),
+        lambda: Lognormal(log_mean=float(rng.uniform(-2, 2)), log_variance=power(-11, 1.5)),
+        lambda: Normal(mean=float(rng.uniform(0, 2)), variance=power(-6, 1)),
         lambda: atoms(*rng.uniform(-1, 3, int(rng.integers(1, 30))).tolist()),
-        lambda: student(1 + power(-2, 3), location, scale),
-        lambda: student(
-            power(-1.3, 3), location, scale, location - scale * power(-1, 6), location + scale * power(-1, 6)
-        ),
+        lambda: student(1 + power(-2, 3), float(rng.uniform(-1, 1)), power(-4, 1)),
+        lambda: cut(float(rng.uniform(-1, 1)), power(-4, 1)),
     )
     return kinds[int(rng.integers(0, 6))]()
 
