@@ -179,7 +179,7 @@ def test_intervals_contain_the_numbers_of_random_sums_with_switches() -> None:
     assert all(math.isfinite(item.fourth) for item in switches)
     assert switches[0].excess < 0 < switches[1].excess  # W > 2 H, and the reverse
     widths = []
-    for _ in range(150):
+    for _ in range(300):
         parts = [rng.poisson(rng.exponential(2.0)) * numbers_ for row in runs for numbers_ in row]
         counts = rng.integers(0, 3, 2)
         own = [(item.divergence, item.variance, item.third, item.fourth) for item in switches]
