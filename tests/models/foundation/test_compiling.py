@@ -14,8 +14,8 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from depl.models.foundation import compiling
-from depl.models.foundation.compiling import temporary_folder
+from depl.models.foundation import compiled, compiling
+from depl.models.foundation.compiled import temporary_folder
 from depl.models.foundation.deadline import LEEWAY, OutOfTimeError, deadline
 
 KERNEL = """
@@ -34,12 +34,9 @@ def double(x: int) -> int:
     return times(x)
 """
 FULL = """
-import importlib.util, resource, sys
-import numba
+import resource
+from depl.models.foundation import compiled, compiling
 resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64))
-spec = importlib.util.spec_from_file_location("compiling", sys.argv[1])
-compiling = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(compiling)
 import mine
 double = compiling.kernel()(mine.double)
 print(double(21), flush=True)
@@ -59,7 +56,7 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "no-home" / "cache"))
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)  # whoever runs the tests may name a folder
-    monkeypatch.setattr(compiling._config, "CACHE_DIR", "")
+    monkeypatch.setattr(compiled._config, "CACHE_DIR", "")
     return tmp_path
 
 
@@ -75,15 +72,15 @@ def call(
     """Import the module as a fresh process would: what its kernel returns, hits on disk, and what is said."""
 
     def run() -> Answer:
-        monkeypatch.setattr(compiling._METER, "in_vain", False)
-        monkeypatch.setattr(compiling._METER, "_said", set())
+        monkeypatch.setattr(compiling.METER, "in_vain", False)
+        monkeypatch.setattr(compiling.METER, "_said", set())
         spec = importlib.util.spec_from_file_location("mine", module / "source" / "mine.py")
         assert spec is not None
         assert spec.loader is not None
         mine = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(mine)
         found = mine.double(21)
-        return found, sum(mine.double.stats.cache_hits.values()), capsys.readouterr().err
+        return found, sum(mine.double.dispatcher.stats.cache_hits.values()), capsys.readouterr().err
 
     return run
 
@@ -109,7 +106,7 @@ def test_where_nothing_at_all_is_writable_they_are_compiled_anew(call, module):
 def test_a_full_disk_costs_no_answer(module):
     (module / "source" / "mine.py").write_text("def double(x):\n    return 2 * x\n", encoding="utf-8")
     ended = subprocess.run(
-        [sys.executable, "-c", FULL, compiling.__file__],
+        [sys.executable, "-c", FULL],
         cwd=module / "source",
         capture_output=True,
         text=True,
@@ -259,13 +256,13 @@ def test_what_a_kernel_calls_counts_with_it_and_what_is_compiled_or_kept_counts_
     """By the size of their code, once each."""
     kernels = theirs.halved, theirs.summed, theirs.outer
     before = compiling._SECONDS_OF_BYTE * sum(len(made.py_func.__code__.co_code) for made in kernels)
-    monkeypatch.setattr(compiling._Kernel, "_first", True)
+    monkeypatch.setattr(compiling.Kernel, "first", True)
     with (
         deadline(lambda: LEEWAY - compiling._FIRST_SECONDS - before * 0.999),
         pytest.raises(OutOfTimeError),  # the first of a process takes longer
     ):
         theirs.outer(np.ones(2))
-    monkeypatch.setattr(compiling._Kernel, "_first", False)
+    monkeypatch.setattr(compiling.Kernel, "first", False)
     with deadline(lambda: LEEWAY - before * 0.999):
         with pytest.raises(OutOfTimeError):
             theirs.outer(np.ones(2))
