@@ -61,7 +61,7 @@ recheck: $(DEV) ## ask a minute of every recorded study again: exit code 3 if an
 	@$(BIN) -m depl bench compare --workers $(WORKERS)
 
 slowest: $(DEV) ## the tests above one CPU second that have no reason in tests/checks/slowest.txt
-	@$(BIN) -m tests.checks.slowest --workers $(WORKERS)
+	@$(BIN) -m pytest -n $(WORKERS) --dist worksteal -p tests.checks.slowest
 
 fuzz: $(DEV) ## corrupted files of every kind to every reader (SEED=... and MUTANTS=... for other ones)
 	@$(BIN) -m tests.checks.fuzz $(if $(SEED),--seed $(SEED)) $(if $(MUTANTS),--mutants $(MUTANTS))

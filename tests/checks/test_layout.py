@@ -30,10 +30,13 @@ from tests.checks.rooms import (
 LONGEST = 40
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 SETUPTOOLS = PROJECT["tool"]["setuptools"]
-MAKERS_OF_HIGHS = {
+MAKERS = {
     "models/programs/quiet.py": "highspy.Highs(",
     "heuristics/submodular/lovasz.py": "cvxpy.HIGHS",
+    "depl/lessons/drawing.py": "matplotlib.pyplot",
+    "depl/lessons/export.py": "matplotlib.pyplot",
 }
+"""Of objects that write to the screen, and of global state, and the only files that name them."""
 LESSONS = "depl.lessons.texts"
 """Scripts that are data of the installed package, and in a checkout stand in docs/lessons."""
 
@@ -52,34 +55,27 @@ def layer_of(name: str) -> str | None:
     return parts[1] if len(parts) > 1 and parts[1] in LAYERS else "depl"
 
 
-def forbidden(layer: str, names: Iterable[tuple[int, str]]) -> list[str]:
-    """What a source file of this layer, which imports these names, should not import."""
+def forbidden(layer: str, room: str, names: Iterable[tuple[int, str]]) -> list[str]:
+    """What a source file of this room of a layer, which imports these names, should not import."""
     found = []
     for line, name in names:
-        target = layer_of(name)
+        parts, target = name.split("."), layer_of(name)
         if name.startswith("."):
             found.append(f"line {line}: relative import {name}")
-        elif name.split(".")[0] in LAYERS:
+        elif parts[0] in LAYERS:
             found.append(f"line {line}: {name} without 'depl.' in front")
         elif target is not None and target != layer and target not in BELOW[layer]:
             found.append(f"line {line}: {layer} may not import {name}")
+        elif target == layer in FLOORS and len(parts) > 2 and parts[2] != room:
+            beside = floor_of(layer, parts[2]) >= floor_of(layer, room)
+            found += [f"line {line}: {room} may not import {name}"] if beside else []
     return found
 
 
 def floor_of(layer: str, room: str) -> int:
-    """The floor that a room stands on."""
-    return next(number for number, rooms in enumerate(FLOORS[layer]) if room in rooms)
-
-
-def upward(layer: str, room: str, names: Iterable[tuple[int, str]]) -> list[str]:
-    """What a source file of this room, which imports these names, has from rooms that are not below it."""
-    found = []
-    for line, name in names:
-        parts = name.split(".")
-        if parts[:2] == ["depl", layer] and len(parts) > 2 and parts[2] != room:
-            beside = floor_of(layer, parts[2]) >= floor_of(layer, room)
-            found += [f"line {line}: {room} may not import {name}"] if beside else []
-    return found
+    """The floor that a room stands on; what stands beside the rooms is above all of them."""
+    floors = (number for number, rooms in enumerate(FLOORS[layer]) if room in rooms)
+    return next(floors, len(FLOORS[layer]))
 
 
 def test_the_mapping_names_every_folder_and_no_other():
@@ -125,13 +121,39 @@ def test_functions_fit_on_a_screen():
     assert not long
 
 
-def test_imports_run_downward_only_and_are_absolute():
+def test_imports_run_downward_only_between_layers_and_rooms_and_are_absolute():
     wrong = [
         f"{path.relative_to(ROOT)}, {complaint}"
         for layer, path in sources()
-        for complaint in forbidden(layer, imports_of(path))
+        for complaint in forbidden(layer, path.relative_to(ROOT / layer).parts[0], imports_of(path))
     ]
     assert not wrong
+
+
+@pytest.mark.parametrize(
+    ("place", "line", "allowed"),
+    [
+        ("models/risk", "from depl.models.problem.laws import Law", True),
+        ("models/risk", "from depl.models.risk import certify", True),
+        ("models/risk", "from depl.models.foundation.errors import DeplError\nimport numpy as np", True),
+        ("heuristics/paths", "import depl.models.problem.laws", True),
+        ("benchmarks/studies", "import depl\nfrom depl.instances import named", True),
+        ("depl/commands", "from depl.benchmarks.measure.results import table", True),
+        ("models/risk", "from depl.models.verifier import verify", False),
+        ("models/problem", "def late():\n    from depl.models import solving", False),
+        ("models/exact", "import depl.models.programs.milp", False),
+        ("models/exact", "import depl", False),
+        ("models/exact", "from depl import heuristics", False),
+        ("models/exact", "from depl.instances.named import load", False),
+        ("heuristics/paths", "from depl.benchmarks import registry", False),
+        ("heuristics/paths", "from depl.instances import named", False),
+        ("instances/data", "def late():\n    import depl.benchmarks.measure.results", False),
+        ("benchmarks/studies", "from . import registry", False),
+        ("benchmarks/studies", "from models.laws import Law", False),
+    ],
+)
+def test_an_import_that_breaks_the_rule_is_found(place, line, allowed):
+    assert bool(forbidden(*place.split("/"), imported_names(ast.parse(line)))) != allowed
 
 
 @pytest.mark.parametrize("layer", FLOORS)
@@ -140,12 +162,9 @@ def test_every_room_stands_on_a_floor_and_no_file_is_left_beside_the_rooms(layer
     assert rooms == {room for floor in FLOORS[layer] for room in floor} | {"__init__.py"}
 
 
-def test_the_drawing_of_the_rooms_is_current():
-    assert DRAWING.read_text(encoding="utf-8") == drawing(), "draw it again: python -m tests.checks.rooms"
-
-
-def test_the_table_of_the_rooms_is_current():
-    assert TABLE.read_text(encoding="utf-8") == rooms_table(), "write it again: python -m tests.checks.rooms"
+@pytest.mark.parametrize(("path", "make"), [(DRAWING, drawing), (TABLE, rooms_table)])
+def test_the_drawing_and_the_table_of_the_rooms_are_current(path, make):
+    assert path.read_text(encoding="utf-8") == make(), "make it again: python -m tests.checks.rooms"
 
 
 def test_the_table_names_every_room_once():
@@ -164,31 +183,6 @@ def test_the_job_of_a_room_is_the_first_sentence_of_its_docstring(tmp_path):
     assert job(tmp_path) == "The loop of Fig. 3, here"
 
 
-@pytest.mark.parametrize("layer", FLOORS)
-def test_imports_between_rooms_run_downward(layer):
-    wrong = [
-        f"{path.relative_to(ROOT)}, {complaint}"
-        for owner, path in sources()
-        if owner == layer and path.parent != ROOT / layer
-        for complaint in upward(layer, path.relative_to(ROOT / layer).parts[0], imports_of(path))
-    ]
-    assert not wrong
-
-
-@pytest.mark.parametrize(
-    ("room", "line", "allowed"),
-    [
-        ("risk", "from depl.models.problem.laws import Law", True),
-        ("risk", "from depl.models.risk import certify", True),
-        ("risk", "from depl.models.verifier import verify", False),
-        ("problem", "def late():\n    from depl.models import solving", False),
-        ("exact", "import depl.models.programs.milp", False),
-    ],
-)
-def test_an_import_that_runs_up_or_across_is_found(room, line, allowed):
-    assert bool(upward("models", room, imported_names(ast.parse(line)))) != allowed
-
-
 def test_tests_stand_in_the_room_of_what_they_test():
     """Folders of tests are folders of sources, or one of those that no source has."""
     own = {"cases", "checks", "contract", "data", "docs", "oracles"}
@@ -199,36 +193,6 @@ def test_tests_stand_in_the_room_of_what_they_test():
         if folder.parts and folder.parts[0] not in own and not (ROOT / folder).is_dir()
     ]
     assert not strays
-
-
-@pytest.mark.parametrize(
-    ("layer", "line"),
-    [
-        ("models", "import depl"),
-        ("models", "from depl import heuristics"),
-        ("models", "from depl.instances.named import load"),
-        ("heuristics", "from depl.benchmarks import registry"),
-        ("heuristics", "from depl.instances import named"),
-        ("instances", "def late():\n    import depl.benchmarks.measure.results"),
-        ("benchmarks", "from . import registry"),
-        ("benchmarks", "from models.laws import Law"),
-    ],
-)
-def test_an_import_that_breaks_the_rule_is_found(layer, line):
-    assert forbidden(layer, imported_names(ast.parse(line)))
-
-
-@pytest.mark.parametrize(
-    ("layer", "line"),
-    [
-        ("models", "from depl.models.foundation.errors import DeplError\nimport numpy as np"),
-        ("heuristics", "import depl.models.problem.laws"),
-        ("benchmarks", "import depl\nfrom depl.instances import named"),
-        ("depl", "from depl.benchmarks.measure.results import table"),
-    ],
-)
-def test_an_import_that_keeps_the_rule_is_let_through(layer, line):
-    assert not forbidden(layer, imported_names(ast.parse(line)))
 
 
 @pytest.mark.parametrize("lock", ["requirements.lock", "requirements-dev.lock"])
@@ -273,10 +237,9 @@ def code_lines(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
     return lines - ((docstring.end_lineno or docstring.lineno) - docstring.lineno + 1)
 
 
-def test_nobody_makes_objects_of_highs_past_the_places_that_keep_it_quiet():
+def test_nobody_makes_objects_of_highs_past_the_places_that_keep_it_quiet_or_draws_into_global_state():
     found = {}
-    for layer in ("depl", "models", "heuristics", "instances", "benchmarks"):
-        for path in (ROOT / layer).rglob("*.py"):
-            for maker in re.findall(r"highspy\.Highs\(|cvxpy\.HIGHS", path.read_text("utf-8")):
-                found[path.relative_to(ROOT).as_posix()] = maker
-    assert found == MAKERS_OF_HIGHS
+    for _, path in sources():
+        for maker in re.findall(r"highspy\.Highs\(|cvxpy\.HIGHS|matplotlib\.pyplot", path.read_text("utf-8")):
+            found[path.relative_to(ROOT).as_posix()] = maker
+    assert found == MAKERS

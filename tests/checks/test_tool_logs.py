@@ -34,7 +34,7 @@ def test_no_log_holds_a_folder_of_the_machine_that_made_it():
 
 def test_versions_of_the_logs_are_those_that_the_check_installs():
     stated = (LOGS / "PROVENANCE.md").read_text(encoding="utf-8")
-    wanted = (ROOT / "tests" / "checks" / "tool_logs.txt").read_text(encoding="utf-8")
+    wanted = (ROOT / ".ci" / "tool_logs.txt").read_text(encoding="utf-8")
     pins = re.findall(r"(?m)^([\w-]+)==(\S+)$", wanted)
     assert len(pins) == 8
     assert not [name for name, version in pins if not re.search(rf"- {name} {re.escape(version)}\b", stated)]
