@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from depl.benchmarks.analysis.growth import PRINTED, growth_table, growths, line_through, size_of
+from depl.benchmarks.analysis.growth import PRINTED, growth_table, growths, line_through
 from tests.cases.attempts_factory import attempt_of
 
 SIZES = (10, 20, 40, 80)
@@ -47,21 +47,6 @@ def test_the_interval_is_that_of_least_squares():
     assert line.last == pytest.approx(0)
 
 
-def test_the_interval_covers_the_exponent_about_as_often_as_it_says():
-    rng = np.random.default_rng(5)
-    hits = 0
-    for _ in range(300):
-        points = [(size, size**2 * np.exp(rng.normal(0, 0.3))) for size in SIZES for _ in range(3)]
-        line = line_through(points)
-        hits += line.lower <= 2 <= line.upper
-    assert 0.9 <= hits / 300 <= 0.99
-
-
-def test_a_constant_start_flattens_the_line_and_the_last_slope_shows_it():
-    line = line_through([(size, 100 + size**2) for size in SIZES])
-    assert line.exponent < line.last < 2
-
-
 NOISE = dict(zip(SIZES, (1.2, 0.8, 0.8, 1.2), strict=True))
 
 
@@ -97,39 +82,12 @@ def test_what_was_stopped_is_left_out_and_counted_and_refusals_say_nothing():
     assert growths([hung], EPOCHS)[0].line is None
 
 
-def test_a_size_at_which_one_attempt_was_stopped_is_drawn_but_not_fitted():
-    """The one that ended at size 160 was the easy one: with it the exponent would be below 1."""
-    changes = {"suite": "scaling", "labels": {"epochs": 160}}
-    easy = attempt_of("i-160-a", "depl", cost=1.0, seconds=1.0, **changes)
-    hard = attempt_of("i-160-b", "depl", ending="time_limit", seconds=60.0, **changes)
-    (found,) = growths([*sweep(float), easy, hard], EPOCHS)
-    assert (160, 1.0) in found.points
-    assert (found.stopped, found.stopped_points) == (1, ((160, 60.0),))
-    assert found.line.exponent == pytest.approx(1)
-    assert (found.line.points, found.line.sizes) == (4, 4)
-    (row,) = growth_table([found]).records()
-    assert (row["largest"], row["fitted_from"], row["fitted_to"]) == (160, 10, 80)
-
-
 def test_stages_that_were_timed_grow_by_themselves_and_so_does_the_building_of_tables():
     attempts = sweep(float, stage_seconds={"data": 2.0}, measures={"gap": 1.0}, build_seconds=0.5)
     found = {item.measure: item.line.exponent for item in growths(attempts, EPOCHS)}
     expected = {"wall_seconds": 1, "build_seconds": 0, "seconds_data": 0}
     assert found == pytest.approx(expected, abs=1e-9)
     assert [item.measure for item in growths(sweep(float, build_seconds=0.0), EPOCHS)] == ["wall_seconds"]
-
-
-def test_an_option_can_be_the_size_and_its_configurations_are_one_method():
-    (found,) = growths(with_levels("one", lambda eta: eta**2.0), {"s": "eta"})
-    assert (found.configuration, found.verdict) == ("graph", "above the printed exponent")
-    assert found.line.exponent == pytest.approx(2)
-
-
-def test_suites_that_are_not_named_and_attempts_without_a_size_take_no_part():
-    assert growths(sweep(float), {}) == []
-    assert growths([attempt_of("x", suite="s", cost=1.0)], {"s": "epochs"}) == []
-    assert size_of(attempt_of(labels={"epochs": "many"}), "epochs") is None
-    assert growth_table([]).columns == growth_table(growths(sweep(float), EPOCHS)).columns
 
 
 def test_a_size_varied_on_every_instance_is_fitted_within_instances():

@@ -59,13 +59,6 @@ def test_by_time_only_plans_near_the_optimum_count():
     assert {profile.problems for profile in found.values()} == {3}
 
 
-def test_problems_that_nobody_answers_well_are_no_problems_by_time():
-    attempts = [item for item in sweep() if item.task.configuration != "exact"]
-    proofs = [attempt_of(name, "slow", ending="time_limit", bound=1) for name in COSTS]
-    assert {profile.problems for profile in time_profiles([*attempts, *proofs], "made-up")} == {0}
-    assert cost_profiles([], "made-up") == []
-
-
 @pytest.mark.parametrize(
     ("profiles", "attempts", "factors"),
     [

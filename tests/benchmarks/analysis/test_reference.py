@@ -86,15 +86,6 @@ def test_a_worker_that_died_before_it_built_the_instance_is_no_contradiction():
     assert references([built, died])[question_of(built)] == references([built])[question_of(built)]
 
 
-def test_suites_that_hold_the_same_instance_share_its_optimum():
-    proof = attempt_of("one", cost=10, ending="optimal", suite="a", instance_hash="same")
-    other = attempt_of("other-name", "fast", cost=12, suite="b", instance_hash="same")
-    apart = attempt_of("one", "fast", cost=12, suite="b", instance_hash="another")
-    found = references([proof, other, apart])
-    assert found[question_of(other)].optimum == 10
-    assert found[question_of(apart)].optimum is None
-
-
 def test_configurations_stand_as_in_their_suite_and_unknown_ones_by_name():
     attempts = [
         attempt_of("x", label, suite=suite)

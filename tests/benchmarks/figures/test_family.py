@@ -4,10 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from depl.benchmarks.figures import family
 from depl.benchmarks.figures.comparison import Entry
-from depl.benchmarks.figures.family import Gallery, LossCurve, draw_bars, draw_line, draw_losses
-from depl.benchmarks.figures.style import panels, series_style, styles_of
+from depl.benchmarks.figures.family import Gallery, LossCurve, draw_losses
+from depl.benchmarks.figures.style import panels, series_style
 from depl.instances.library import load
 from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
 from depl.models.solving.result import Result, Solution, Termination
@@ -18,30 +17,6 @@ LOSSES = [LossCurve("enumerate", (0, 1, 2), (20, 19, 18), (20, 18.5, 17), (20, 1
 
 def legend_of(axes):
     return [text.get_text() for text in axes.get_legend().get_texts()]
-
-
-def test_lines_skip_what_has_no_plan_and_differ_in_more_than_colour():
-    _, (axes,) = panels(1)
-    styles = styles_of(["enumerate", "expected-greedy"]).values()
-    points = ([(5, 17), (7, 14), (9, 12)], [(5, 44.2), (7, None), (9, 33.8)])
-    for place, (line, style) in enumerate(zip(points, styles, strict=True)):
-        draw_line(axes, "name", line, style, place)
-    first, second = axes.get_lines()
-    assert first.get_xydata().tolist() == [[5, 17], [7, 14], [9, 12]]
-    assert second.get_xydata().tolist() == [[5, 44.2], [9, 33.8]]
-    for look in ("get_color", "get_marker", "get_linestyle", "get_linewidth"):
-        assert getattr(first, look)() != getattr(second, look)()
-
-
-def test_bars_are_stacked_in_the_order_of_the_models_and_a_target_without_a_plan_is_marked():
-    _, (axes,) = panels(1)
-    draw_bars(axes, ("5", "7"), {"fast": (1, 0), "slow": (3, 0)}, "epochs", without=("7",))
-    heights = [[(bar.get_y(), bar.get_height()) for bar in group] for group in axes.containers]
-    assert heights == [[(0, 1), (0, 0)], [(1, 3), (0, 0)]]
-    assert [label.get_text() for label in axes.get_xticklabels()] == ["5", "7"]
-    assert (axes.get_ylabel(), legend_of(axes)) == ("epochs", ["fast", "slow"])
-    (mark,) = axes.texts
-    assert (mark.get_text(), mark.xy) == ("no plan", (1, 0))
 
 
 def test_the_band_lies_between_its_quantiles_and_the_limit_is_drawn():
@@ -94,20 +69,6 @@ def test_a_method_is_called_proved_and_one_without_a_plan_at_some_targets_keeps_
     assert [bar.get_height() for bar in panels[2].containers[2]] == [15, 13, 11]
     assert [text.xy[0] for text in panels[1].texts] == [0]
     assert len({panel.get_ylim() for panel in panels}) == 1
-
-
-def test_bands_of_equal_sequences_are_computed_once(entries, monkeypatch):
-    computed = []
-    compute = family.trajectory
-    monkeypatch.setattr(
-        family, "trajectory", lambda *given, **named: computed.append(given) or compute(*given, **named)
-    )
-    figure = Gallery("family", entries).figure("loss")
-    assert len(computed) == 2 * len(TARGETS)
-    titles = [axes.get_title(loc="left") for axes in figure.axes]
-    assert titles == [f"guaranteed loss {target}" for target in TARGETS]
-    means = [line.get_ydata()[-1] for line in figure.axes[0].get_lines()[3:-1:3]]
-    assert means == pytest.approx([20 - epochs * 0.98 for epochs in (14, 14, 15)])
 
 
 def test_a_method_has_the_same_colour_in_all_panels_of_the_overview(entries):

@@ -1,9 +1,5 @@
 """A method looks the same in all figures, legends cover nothing, and files repeat to the byte."""
 
-import sys
-from pathlib import Path
-from subprocess import run
-
 import pytest
 
 import depl
@@ -21,8 +17,6 @@ from depl.benchmarks.figures.style import (
     styles_of,
     svg_text,
 )
-from depl.benchmarks.figures.sweeps import MOST_PROFILES
-from depl.benchmarks.measure.catalogue import all_suites
 from depl.models.foundation.errors import InvalidInputError
 
 MINE = [f"mine-{number}" for number in range(30)]
@@ -42,15 +36,6 @@ def test_every_name_has_a_style_of_its_own_that_does_not_depend_on_the_others_of
     assert list(styles_of(reversed(MINE))) == MINE[::-1]
     assert styles_of(MINE) == styles_of(reversed(MINE))
     assert set(styles_of(map(str, range(200)))) == set(map(str, range(200)))
-
-
-def test_configurations_of_a_shipped_suite_have_hues_of_their_own():
-    for suite in (item for item in all_suites().values() if item.tells is None):
-        labels = [item.label for item in suite.configurations]
-        one_curve = any(label.startswith("scenario-search-") for label in labels)
-        if not one_curve and len(labels) <= MOST_PROFILES:  # of more no figure is drawn
-            hues = [style.colour for style in styles_of(labels).values()]
-            assert len(set(hues)) == len(hues), suite.name
 
 
 def test_palettes_repeat_nothing_and_rows_of_panels_are_filled():
@@ -98,12 +83,3 @@ def test_the_same_figure_gives_the_same_bytes_without_a_date(tmp_path):
     with pytest.raises(InvalidInputError, match="cannot be written"):
         save(draw_all(), tmp_path / "third", "all")
     assert [path.name for path in (tmp_path / "third").iterdir()] == ["all.png"]
-
-
-def test_drawing_touches_no_global_state_of_matplotlib():
-    program = (
-        "import sys; from depl.benchmarks.figures.family import *; draw_losses(panels(1)[1][0], []);"
-        "sys.exit('matplotlib.pyplot' in sys.modules)"
-    )
-    root = Path(__file__).resolve().parents[3]
-    assert run([sys.executable, "-c", program], check=False, cwd=root).returncode == 0

@@ -33,13 +33,6 @@ def test_normal_increments_have_normal_quantiles():
         assert found.upper[k].middle == pytest.approx(mean + reach, rel=1e-9)
 
 
-def test_the_band_starts_at_the_initial_loss():
-    found = trajectory(NORMAL, plan_of([]))
-    assert found.epochs == (0,)
-    assert found.mean == (20,)
-    assert found.lower[0].lower == found.upper[0].upper == 20
-
-
 def test_a_wider_band_contains_a_narrower_one_for_heavy_tails():
     instance = load("paper-alexnet-deadline", 9)
     narrow = trajectory(instance, plan_of(MODELS), Fraction(1, 10), epochs=(2, 6))
@@ -48,13 +41,6 @@ def test_a_wider_band_contains_a_narrower_one_for_heavy_tails():
     for index in range(2):
         assert wide.lower[index].upper < narrow.lower[index].lower < narrow.mean[index]
         assert narrow.mean[index] < narrow.upper[index].upper < wide.upper[index].lower
-
-
-def test_chosen_epochs_are_those_of_the_whole_course():
-    whole = trajectory(NORMAL, plan_of(MODELS))
-    some = trajectory(NORMAL, plan_of(MODELS), epochs=[6, 0, 3, 3])
-    assert some.epochs == (0, 3, 6)
-    assert some.mean == tuple(whole.mean[k] for k in (0, 3, 6))
 
 
 @pytest.mark.parametrize("tail", [Fraction(0), Fraction(-1, 2), Fraction(3, 4)])

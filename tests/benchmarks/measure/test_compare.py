@@ -79,11 +79,6 @@ def test_what_the_clock_stops_now_is_a_difference_only_where_a_proof_is_lost():
     assert not told(changed(TIMED, ending="exhausted"), changed(TIMED, ending="stuck"))  # its older word
 
 
-def test_the_beginning_of_a_fingerprint_is_enough():
-    assert not told(changed(TIMED, instance_hash="0123"), changed(TIMED, instance_hash="0123456"))
-    assert told(changed(TIMED, instance_hash="0123456"), changed(TIMED, instance_hash="0123"))
-
-
 def test_what_only_one_of_two_files_has_is_a_difference():
     other = attempt_of("two", cost=1.0)
     found = between([TIMED, other], [changed(TIMED, cost=6.0)])

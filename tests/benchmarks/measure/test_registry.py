@@ -14,7 +14,7 @@ import pytest
 
 from depl.benchmarks.measure import provenance, registry, results
 from depl.benchmarks.measure.attempt import Request
-from depl.benchmarks.measure.catalogue import all_studies, all_suites, chosen, find_suite
+from depl.benchmarks.measure.catalogue import all_studies
 from depl.benchmarks.measure.registry import Configuration, Draw, Goal, Study
 from depl.benchmarks.measure.tasks import jobs_of
 from depl.benchmarks.studies import first_path, knapsacks, scale
@@ -165,19 +165,6 @@ def test_a_file_of_a_package_is_a_study_or_refused(case_package, files, complain
             all_studies(package)
 
 
-def test_studies_are_chosen_by_name_in_the_order_asked_for_and_an_unknown_one_is_refused():
-    cases = {name: dataclasses.replace(TINY, name=name) for name in ("a", "b", "c")}
-    assert [case.name for case in chosen(["c", "a", "c"], cases)] == ["c", "a"]
-    with pytest.raises(InvalidInputError, match=r"no study is called 'papper'; did you mean 'paper'"):
-        find_suite("papper")
-
-
-def test_all_studies_have_names_of_their_own_and_those_that_sweep_are_among_them():
-    suites = all_suites()
-    assert {"paper", "behaviour"} < suites.keys()
-    assert {name for name, study in all_studies().items() if study.sweeps} == suites.keys()
-
-
 def test_a_study_asks_every_draw_every_configuration_unless_it_says_otherwise(tiny):
     draws = [Draw(name, {}, lambda: tiny) for name in ("one", "other")]
     pair = (Configuration("exact"), Configuration("depl"))
@@ -255,15 +242,6 @@ def test_a_record_states_measured_value_threshold_and_verdict_and_survives_writi
 ANEW = dataclasses.replace(TINY, seed=None)
 
 
-def test_a_case_that_draws_anew_never_draws_the_same_and_can_be_repeated_by_its_seed():
-    first, second = results.measure(ANEW), results.measure(ANEW)
-    assert first.values != second.values
-    assert first.command == f"depl bench run tiny --seed {first.seed}"
-    again = results.measure(ANEW, seed=first.seed)
-    assert (again.values, again.command) == (first.values, first.command)
-    assert results.measure(ANEW, smoke=True).seed == 0
-
-
 def test_a_record_of_a_case_that_draws_anew_lists_all_recordings_before_it(tmp_path):
     recorded = [results.measure(ANEW, seed=seed) for seed in (5, 6, 7)]
     for record in recorded:
@@ -275,17 +253,6 @@ def test_a_record_of_a_case_that_draws_anew_lists_all_recordings_before_it(tmp_p
         assert item.measured == {goal.name: goal.measured for goal in record.goals}
     assert results.table([last]).count("\n  - before: ") == 2
     assert f"seed 6: mean {recorded[1].values['mean']:.4g}" in results.table([last])
-
-
-def test_a_joined_record_tells_where_each_of_its_parts_was_made(tmp_path):
-    record = results.measure(TINY)
-    fields = results.Former.__struct_fields__
-    part = results.Former(**{name: getattr(record, name) for name in fields})
-    first, second = (msgspec.structs.replace(part, case=name) for name in ("one", "other"))
-    joined = msgspec.structs.replace(record, former=(first, second))
-    assert results.read(results.write(joined, tmp_path)) == joined
-    lines = results.table([joined]).splitlines()
-    assert [line.split(":")[0] for line in lines[-3:]] == ["- tiny", "  - of one", "  - of other"]
 
 
 def test_a_record_names_versions_but_no_host_and_no_path():

@@ -2,7 +2,6 @@
 
 import contextlib
 import gzip
-import signal
 import sqlite3
 from pathlib import Path
 
@@ -15,7 +14,6 @@ from depl.benchmarks.measure.compare import differences
 from depl.benchmarks.measure.store import Store, latest, read_attempts, read_file, write_attempts
 from depl.models.foundation.errors import InvalidInputError
 from tests.cases.attempts_factory import attempt_of
-from tests.cases.forks import Forks
 from tests.cases.sweep_cases import blanks, write_suites
 
 ATTEMPTS = blanks(3)
@@ -32,13 +30,6 @@ def path(tmp_path):
         for attempt in ATTEMPTS:
             opened.add(attempt)
     return path
-
-
-def test_what_was_added_comes_back_with_what_was_asked_for(path):
-    assert read_file(path) == (REQUEST, ATTEMPTS)
-    with Store(path, Request(suites=("other",))) as opened:
-        assert (opened.request, opened.attempts) == (REQUEST, ATTEMPTS)
-    assert list(path.parent.iterdir()) == [path]
 
 
 def test_a_reader_sees_every_attempt_at_once_and_a_second_writer_is_refused(path):
@@ -66,20 +57,6 @@ def test_a_torn_first_line_is_written_again(tmp_path):
     with Store(path, REQUEST) as opened:
         opened.add(ATTEMPTS[0])
     assert read_file(path) == (REQUEST, ATTEMPTS[:1])
-
-
-def test_a_writer_that_is_killed_in_the_middle_of_a_line_loses_that_line_alone(path):
-    program = (
-        "import os, signal, sys; from depl.benchmarks.measure.store import Store\n"
-        "opened = Store(sys.argv[1]); opened._file.write(b'{\"task\":'); opened._file.flush()\n"
-        "os.kill(os.getpid(), signal.SIGKILL)"
-    )
-    with Forks("tests.benchmarks.measure.test_store") as forks:
-        assert forks.run(program, path).code == -signal.SIGKILL
-    assert read_attempts(path) == ATTEMPTS
-    with Store(path) as opened:
-        opened.add(ATTEMPTS[0])
-    assert read_attempts(path) == [*ATTEMPTS, ATTEMPTS[0]]
 
 
 def test_of_every_task_the_last_attempt_counts():

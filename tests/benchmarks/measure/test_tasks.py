@@ -3,13 +3,11 @@
 import msgspec
 import pytest
 
-import depl
 from depl.benchmarks.measure.attempt import Request
 from depl.benchmarks.measure.catalogue import all_suites, find_suite, with_imports
 from depl.benchmarks.measure.tasks import again, configuration_of, jobs_of
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.foundation.users_code import import_source, resolved
-from tests.cases.sweep_cases import own_registry, users_file, users_request
+from tests.cases.sweep_cases import own_registry
 
 
 @pytest.fixture(autouse=True)
@@ -22,18 +20,6 @@ def tasks(**asked):
     return [job.task for job in jobs_of(Request(suites=("paper",), **asked))]
 
 
-def test_a_suite_is_run_instance_by_instance_by_all_its_configurations():
-    suite = find_suite("paper")
-    found = tasks()
-    assert [(task.instance, task.configuration, task.seed) for task in found] == [
-        (draw.name, item.label, seed)
-        for draw in suite.instances()
-        for item in suite.configurations
-        for seed in suite.seeds
-    ]
-    assert {(task.suite, task.version) for task in found} == {("paper", suite.version)}
-
-
 def test_instances_and_methods_are_chosen_by_name():
     found = tasks(instances="paper-alexnet-*", configurations=("depl", "exact", "depl"), limit=2)
     assert [(task.instance, task.configuration) for task in found] == [
@@ -41,13 +27,6 @@ def test_instances_and_methods_are_chosen_by_name():
         for instance in ("paper-alexnet-5", "paper-alexnet-7")
         for method in ("depl", "exact")
     ]
-
-
-def test_a_time_limit_for_all_is_that_of_every_job():
-    assert {job.blank.settings["time_limit"] for job in jobs_of(Request(suites=("paper",)))} == {60.0}
-    jobs = jobs_of(Request(suites=("paper",), seconds=2.5))
-    assert {job.blank.settings["time_limit"] for job in jobs} == {2.5}
-    assert again(jobs[0].blank, jobs[0].request) == jobs[0]
 
 
 def test_a_method_that_a_suite_does_not_have_gets_its_longest_time_limit():
@@ -79,19 +58,6 @@ def test_a_task_of_another_version_of_a_suite_is_refused():
     old = msgspec.structs.replace(blank, task=msgspec.structs.replace(blank.task, version=0))
     with pytest.raises(InvalidInputError, match=r"has version [1-9][0-9]* now, not 0"):
         again(old, request)
-
-
-def test_a_users_file_brings_a_suite_and_methods_and_is_run_once(tmp_path):
-    source = resolved(users_file(tmp_path))
-    assert "users" in with_imports(all_suites(), [source])
-    assert import_source(source) is import_source(source)
-    jobs = jobs_of(users_request(source, ("answers", "hangs")))
-    assert [(job.task.instance, job.blank.method) for job in jobs] == [
-        (f"tiny-{number}", f"{tmp_path.name}-{method}")
-        for number in range(2)
-        for method in ("answers", "hangs")
-    ]
-    assert f"{tmp_path.name}-answers" in {method.name for method in depl.methods()}
 
 
 @pytest.mark.parametrize(

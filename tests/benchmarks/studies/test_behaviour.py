@@ -1,7 +1,5 @@
 """The study ``behaviour``: what is asked and kept, and that the committed record is of it."""
 
-import dataclasses
-import math
 from fnmatch import fnmatchcase
 
 import msgspec
@@ -15,8 +13,6 @@ from depl.benchmarks.measure.store import read_attempts
 from depl.benchmarks.studies.behaviour import LEFT_OUT, LOOKS, STUDY, _plan_digest
 from depl.instances.library import names
 from depl.models.problem.plan import Plan
-from depl.models.solving.methods import Limits, Looks
-from depl.models.solving.result import Termination
 
 EVERY = [(draw.name, item.label) for draw in STUDY.instances() for item in STUDY.configurations]
 ASKED = [
@@ -29,28 +25,6 @@ FEW = {("spent-promise", "exact"), ("digits-alexnet", "exact"), ("no-partition-b
 @pytest.fixture(scope="module")
 def committed() -> dict[tuple[str, str], Attempt]:
     return {(row.task.instance, row.task.configuration): row for row in read_attempts("behaviour")}
-
-
-def test_a_limit_of_looks_is_over_after_so_many_and_limits_made_from_one_another_share_them() -> None:
-    limits = Limits(looks=Looks(2))
-    again = dataclasses.replace(limits, progress=None)
-    assert [item.expired() for item in (limits, again, limits, again)] == [False, False, True, True]
-    assert not any(Limits().expired() for _ in range(100))
-
-
-@pytest.mark.parametrize("method", ["exact", "enumerate", "scenario-search"])
-def test_a_solve_with_few_looks_ends_as_if_its_time_were_over_and_always_alike(method: str) -> None:
-    instance = depl.load("paper-alexnet", 9)
-    first, second = (depl.solve(instance, method, looks=3) for _ in range(2))
-    assert first.termination is Termination.TIME_LIMIT
-    assert (first.cost, first.lower_bound, first.plan) == (second.cost, second.lower_bound, second.plan)
-    assert depl.solve(instance, method).termination is not Termination.TIME_LIMIT
-
-
-@pytest.mark.parametrize("looks", [-1, 1.5, "3", True, math.inf])
-def test_looks_must_be_counted(looks: object) -> None:
-    with pytest.raises(depl.InvalidInputError, match=r"looks: must be a whole number, at least 0"):
-        depl.solve(depl.load("tiny"), "exact", looks=looks)  # type: ignore[arg-type]
 
 
 def test_every_method_is_asked_on_all_shipped_and_a_hundred_random_problems() -> None:

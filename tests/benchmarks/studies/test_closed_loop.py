@@ -10,7 +10,6 @@ from depl.benchmarks.measure.results import RESULTS, read
 from depl.benchmarks.studies import closed_loop
 from depl.benchmarks.studies.closed_loop import (
     clairvoyant,
-    cost_ratios,
     fixed,
     kept,
     of_cost,
@@ -152,25 +151,6 @@ def test_a_certified_probability_is_tested_itself_and_a_certified_cost_against_t
     assert of_cost(row) == pytest.approx(t.sf(2.0, 120))
     assert of_cost({**row, "cost_error": 0.0}) == 0.0
     assert of_cost({**row, "cost": 50.0, "cost_error": 0.0}) == 1.0
-
-
-def test_ratios_are_those_of_problems_that_are_not_tight_and_have_a_cost():
-    def row(rung, loss=1.0, epochs=47, **cost):
-        return {
-            "family": "a",
-            "maximum_loss": loss,
-            "maximum_epochs": epochs,
-            "omega": 0.9,
-            "rung": rung,
-            **cost,
-        }
-
-    rows = [row("fixed", cost=10.0), row("optimal, counted", cost=8.0), row("clairvoyant", cost=6.0)]
-    rows += [row("fixed", 2.0, cost=10.0), row("optimal, counted", 2.0), row("clairvoyant", 2.0, cost=1.0)]
-    rows += [row("fixed", epochs=30, cost=10.0), row("optimal, counted", epochs=30, cost=1.0)]
-    assert cost_ratios(rows, 0.9) == [0.8]
-    assert cost_ratios(rows, 0.9, "clairvoyant") == [0.6, 0.1]
-    assert cost_ratios(rows, 0.95) == []
 
 
 def test_the_figures_of_the_record_follow_from_its_rows():

@@ -5,7 +5,6 @@ import pytest
 
 from depl.benchmarks.studies import data
 from depl.benchmarks.studies.data import BRANCHING, DEPL, EXTENSION, FAMILIES, POINT, speed
-from tests.oracles.minimum_cut import graph_of
 
 
 def row(size: int, point: tuple, planes: tuple) -> dict:
@@ -56,7 +55,3 @@ def test_a_claim_on_what_is_refuted_and_a_selection_that_is_missed_are_counted()
     assert (found["false_claims"], found["selections"], found["selections_missed"]) == (1, 1, 1)
     assert {told["optimal_share"] for told in found["methods"]} == {0.0}
     assert {told["worst_ratio"] for told in found["methods"]} == {2.0}
-
-
-def test_hard_grids_have_small_weights() -> None:
-    assert abs(graph_of(FAMILIES[data._HARD](np.random.default_rng(1), 50)).modular).max() <= 10

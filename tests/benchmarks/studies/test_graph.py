@@ -6,9 +6,6 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from depl.benchmarks.figures.levels import RatioCurve, curves_of, ratio_against_levels
-from depl.benchmarks.figures.style import panels, series_style
-from depl.benchmarks.measure.results import RESULTS, read
 from depl.benchmarks.studies import graph
 from depl.benchmarks.studies.helpers.path_peers import (
     arc_flow_optimum,
@@ -90,20 +87,3 @@ def test_a_point_counts_paths_that_are_missed_and_those_that_are_best():
     assert found["median_times_faster_than_cspy"] is None
     assert (found["large_most_seconds_to_optimum"], found["share_proved_at_50"]) == (0.5, 1)
     assert found["large_most_seconds_to_one_percent"] == math.inf
-
-
-def test_the_figure_has_two_lines_per_curve_and_hollow_markers_where_paths_are_missed():
-    curve = RatioCurve("K = 20", (50, 100), (None, 1.1), (0.8, 0.9), (1.0, 0.25), series_style(0))
-    _, (axes,) = panels(1)
-    ratio_against_levels([curve], axes)
-    lines = {tuple(line.get_xdata()): line for line in axes.lines if line.get_linestyle() in ("-", "--")}
-    assert list(lines[100,].get_ydata()) == [1.1]
-    assert list(lines[50, 100].get_ydata()) == [0.8, 0.9]
-    hollow = [line for line in axes.lines if line.get_markerfacecolor() == "white"]
-    assert [line.get_ydata()[0] for line in hollow if len(line.get_ydata())] == [1.1]
-    assert axes.get_xscale() == "log"
-
-
-def test_the_curves_of_the_record_are_those_of_three_numbers_of_epochs():
-    curves = curves_of(read(RESULTS / "graph.json").values["curves"])
-    assert [curve.label for curve in curves] == ["K = 20", "K = 50", "K = 100"]

@@ -17,19 +17,15 @@ from depl.benchmarks.studies.promises_held_out import (
     PER_RUN,
     PLAN,
     RUNS,
-    SIZES,
     _counted,
     _values,
-    bolder,
     delivered,
     fixed_plans,
     greatest_excess,
     judged,
     least_margin,
-    pooled,
     targets_of,
 )
-from depl.instances.training.recorded import recorded_traces
 from depl.models.traces.table import Traces
 from tests.models.estimation.test_affine import EPOCHS, drawn
 
@@ -99,17 +95,6 @@ def affine_cells():
     return by_cell(fixed_plans(traces, np.random.default_rng(1), 5, (RUNS, PLAN, KNOWN), 4000))
 
 
-def test_on_affine_traces_both_affine_laws_keep_their_promises_in_every_setting(affine_cells):
-    told = 0
-    for (setting, method, level), (runs, _, kept) in affine_cells.items():
-        if method in (PER_RUN, INDEPENDENT) and runs:
-            told += 1
-            # the count varies, and so does the promise, which 80 runs per 20 that are judged stand behind
-            deviation = math.sqrt(level * (1 - level) * (1 / runs + 1 / min(4 * runs, 240)))
-            assert abs(kept / runs - level) <= 3 * deviation, (setting, method, level)
-    assert told >= 14
-
-
 def test_every_held_out_run_is_judged_or_refused_once(affine_cells):
     assert {sum(cell[:2]) for cell in affine_cells.values()} == {300}
     assert tuple(affine_cells[RUNS, PER_RUN, 0.9][:2]) == (300, 0)
@@ -141,22 +126,6 @@ def test_a_factor_of_the_run_breaks_only_promises_of_independent_residuals():
     assert shares[PAPER] < 0.9
 
 
-@pytest.mark.parametrize(
-    "family", ["digits-alexnet", pytest.param("digits-mobilenet", marks=pytest.mark.slow)]
-)
-def test_on_real_runs_residuals_per_run_deliver_and_independent_increments_do_not(family):
-    """The three plans that have many runs, judged at 0.90 and 0.95 in three folds."""
-    rows = fixed_plans(recorded_traces(family), np.random.default_rng(6), 3, [RUNS, KNOWN], 4000)
-    found = pd.DataFrame(rows).query("promised < 0.99")
-    own, paper = (found[found["method"] == method] for method in (PER_RUN, PAPER))
-    assert len(own) == 3 * 2 * 2
-    assert set(zip(own["runs"], own["refused"], strict=True)) == {(104, 0)}
-    assert (own["delivered"] - own["promised"]).abs().max() <= 0.05
-    # too pessimistic at first and unsafe from a known loss
-    assert set(paper[paper["setting"] == RUNS]["delivered"]) == {1.0}
-    assert paper[paper["setting"] == KNOWN]["delivered"].min() < 0.6
-
-
 def rows_of(*told):
     usual = {"known": 12, "confidence": None, "promised": 0.9, "delivered": 0.9, "judged": 10, "refuted": 0.0}
     rows = pd.DataFrame([{**usual, "refused": 0.5, "standard_error": None, **row} for row in told])
@@ -165,41 +134,12 @@ def rows_of(*told):
 
 
 NONE = {"delivered": None, "judged": 0, "refuted": None, "refused": 1.0}
-TWO = [{"delivered": 0.9, "judged": 30, "refuted": 0.1}, {"delivered": 1.0, "judged": 10, "refuted": 0.3}]
-
-
-@pytest.mark.parametrize(
-    ("rows", "found"),
-    [
-        # every family counts the same, and refuted promises by their number
-        (TWO, (2, 0.95, 0.05, 0.9, (3 + 3) / 40, 0.5)),
-        # a family without a promise is refused and delivers nothing
-        ([NONE, {"delivered": 0.97, "refused": 0.0}], (1, 0.97, math.nan, 0.97, 0.0, 0.5)),
-        ([NONE], (0, *[math.nan] * 4, 1.0)),
-    ],
-)
-def test_families_are_pooled(rows, found):
-    (row,) = pooled(rows_of(*rows)).to_dict("records")
-    names = ("families", "delivered", "standard_error", "least", "refuted", "refused")
-    assert tuple(row[name] for name in names) == pytest.approx(found, nan_ok=True)
 
 
 def test_marginal_promises_may_fall_two_standard_errors_below_and_confident_ones_be_refuted_in_a_tenth():
     rows = rows_of({"delivered": 0.88, "standard_error": 0.01}, {"confidence": 0.95, "refuted": 0.12}, NONE)
     assert (least_margin(rows), greatest_excess(rows)) == pytest.approx((0.0, 0.02))
     assert math.isnan(least_margin(rows_of(NONE)) + greatest_excess(rows_of({**NONE, "confidence": 0.95})))
-
-
-def test_refusing_less_with_fewer_runs_is_noticed():
-    refused = {12: 0.9, 24: 0.4, 60: 0.6, 300: 0.1}
-    rows = [
-        {"known": known, "confidence": confidence, "promised": level, "refused": share}
-        for known in SIZES
-        for confidence in (None, 0.95)
-        for level in (0.8, 0.9)
-        for share in [refused[known] if (confidence, level) == (None, 0.9) else 0.0]
-    ]
-    assert bolder(rows_of(*rows)) == pytest.approx(0.2)
 
 
 def test_the_figures_of_the_records_follow_from_their_rows():

@@ -2,11 +2,9 @@
 
 from functools import partial
 
-import numpy as np
 import pytest
 
 from depl.benchmarks.studies.ratios import figures_of, value_of_the_solution
-from depl.instances.random_family import SIZES, competitive_family
 
 
 def told(ending: str, cost: float | None = None, lower_bound: float | None = None) -> dict[str, object]:
@@ -23,38 +21,6 @@ held, NONE, INFEASIBLE, REFUSED = (
     told("infeasible"),
     told("refused"),
 )
-
-
-@pytest.mark.parametrize(
-    ("pairs", "found"),
-    [
-        (  # ratios are formed with proved optima only
-            ((proved(10), held(12)), (proved(4), held(4)), (held(9, 5), held(7, 6))),
-            {"compared": 2, "mean_ratio": 1.1, "largest_ratio": 1.2, "found": 3},
-        ),
-        (  # unproved instances are compared with the best certified bound
-            ((held(9, 5), held(7, 6)), (held(9, 5), held(8, 4)), (NONE, held(3, 0))),
-            {
-                "unproved_compared": 3,
-                "unproved_largest_ratio_to_bound": 8 / 5,
-                "unproved_mean_ratio_to_bound": (7 / 6 + 8 / 5) / 2,
-                "mean_ratio": None,
-            },
-        ),
-        (  # a feasible instance without a plan is missed; called infeasible, it is worse
-            ((proved(1), NONE), (held(1), INFEASIBLE), (INFEASIBLE, INFEASIBLE), (proved(1), REFUSED)),
-            {"missed": 2, "false_infeasible": 1, "compared": 0},
-        ),
-        (  # bounds above the optimum and costs below it
-            ((proved(10), held(11, 10.1)), (proved(10), held(9)), (proved(10), held(10, 10))),
-            {"wrong_bounds": 1, "below_optimum": 1},
-        ),
-    ],
-)
-def test_figures_of_a_method(pairs, found):
-    rows = [{"number": number, "exact": one, "depl": other} for number, (one, other) in enumerate(pairs)]
-    figures = figures_of("depl", rows)
-    assert {name: figures[f"depl_{name}"] for name in found} == pytest.approx(found)
 
 
 def test_a_plan_of_any_method_shows_that_an_instance_is_feasible():
@@ -82,12 +48,3 @@ def test_the_value_of_the_solution_counts_what_misses_keeps_and_is_repaired():
     assert (found["repaired"], found["repaired_optimal"], found["repaired_share"]) == (2, 1, 2 / 3)
     assert (found["best_exp_compared"], found["best_exp_differs"]) == (2, 1)
     assert found["rows"][0] == {"name": "r", "mean_cost": 8, "mean_violation": [0.4, 0.4]}
-
-
-def test_the_family_keeps_its_sizes_and_does_not_depend_on_the_count():
-    drawn = competitive_family(np.random.default_rng(1), 20)
-    assert competitive_family(np.random.default_rng(1), 5) == drawn[:5]
-    for name in ("models", "clusters", "datasets"):
-        numbers = {len(getattr(instance, name)) for instance in drawn}
-        assert numbers == set(range(SIZES[name][0], SIZES[name][1] + 1))
-    assert all(3 <= instance.target.maximum_epochs <= 10 for instance in drawn)

@@ -22,11 +22,9 @@ from depl.benchmarks.studies.knapsacks import answered, proved_by, ratio_of, ref
 from depl.instances.chance_knapsack_files import (
     read_chance_knapsack,
     shipped_robust_knapsack,
-    shipped_robust_knapsacks,
 )
 from depl.instances.hard_knapsacks import hard_knapsack
 from depl.instances.reductions.knapsack import best_by_capacity
-from depl.models.foundation.errors import InvalidInputError
 from tests.cases.knapsack_cases import random_chance_knapsack
 
 
@@ -122,14 +120,3 @@ def test_an_answer_is_wrong_that_the_optimum_refutes():
     assert not wrong(asked)
     assert wrong({**asked, "optimum": asked["value"] - 1})
     assert wrong({**asked, "optimum": asked["value"] + 1})
-
-
-def test_the_shipped_robust_knapsacks_have_two_of_each_class_and_their_optima_fit():
-    names = shipped_robust_knapsacks()
-    assert [name[16] for name in names] == list("1122334455")
-    for name in names:
-        knapsack, optimum = shipped_robust_knapsack(name)
-        assert len(knapsack) == 99
-        assert 0 < optimum < sum(knapsack.values)
-    with pytest.raises(InvalidInputError, match="no shipped knapsack 'RKP'"):
-        shipped_robust_knapsack("RKP")
