@@ -63,8 +63,8 @@ recheck: $(DEV) ## ask a minute of every recorded study again: exit code 3 if an
 slowest: $(DEV) ## the tests above one CPU second that have no reason in tests/checks/slowest.txt
 	@$(BIN) -m pytest -n $(WORKERS) --dist worksteal -p tests.checks.slowest
 
-fuzz: $(DEV) ## corrupted files of every kind to every reader (SEED=... and MUTANTS=... for other ones)
-	@$(BIN) -m tests.checks.fuzz $(if $(SEED),--seed $(SEED)) $(if $(MUTANTS),--mutants $(MUTANTS))
+fuzz: $(DEV) ## corrupted files of every kind to every reader (SEED=... for the same ones again)
+	@$(BIN) -m pytest -n $(WORKERS) tests/checks/test_fuzz.py --hypothesis-profile=fuzz $(if $(SEED),--hypothesis-seed=$(SEED))
 
 mutation: $(DEV) ## small faults in a room, and whether its tests notice: hours (ROOM=... SEED=... MUTANTS=...)
 	@$(BIN) -m tests.checks.mutation --room $(or $(ROOM),risk) $(if $(SEED),--seed $(SEED)) $(if $(MUTANTS),--mutants $(MUTANTS))

@@ -32,9 +32,10 @@ from depl.models.solving import methods
 from tests.problems import instance, model, plan
 
 # A test passes or fails alike on every machine, however busy; `--hypothesis-profile=explore` draws afresh,
-# and a hundred examples each: where the same ones come again and again, the second half of them adds little.
+# and a hundred examples each (`fuzz`: 600); where the same ones come again, the second half adds little.
 settings.register_profile("repeat", deadline=None, derandomize=True, max_examples=50)
 settings.register_profile("explore", deadline=None)
+settings.register_profile("fuzz", deadline=None, max_examples=600)
 settings.load_profile("repeat")
 
 # The methods of the toolkit are registered at the first need; let that be before a test swaps the registry.

@@ -20,9 +20,9 @@ from tests.cases.label_cases import small_problem
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("epochs", [1, 7, 12])
+@pytest.mark.parametrize("epochs", [1, 6])
 def test_a_family_is_feasible_unless_tight_and_drawn_the_same_again(family, epochs):
-    for seed in range(3):
+    for seed in range(2):
         one, other = (family_problem(np.random.default_rng(seed), family, epochs) for _ in range(2))
         assert np.array_equal(one.losses, other.losses)
         assert one.initial_loss > one.maximum_loss

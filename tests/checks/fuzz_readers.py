@@ -1,11 +1,10 @@
-"""Every loader of files that a user can name: what it reads well, how that is spoilt, and how it is read."""
+"""Every reader of files that a user can name: what it reads well, how that is spoilt, and how it is read."""
 
 import contextlib
 import functools
 import io
 import json
 import shutil
-import sqlite3
 import tempfile
 import zlib
 from collections.abc import Callable
@@ -42,24 +41,25 @@ from tests.cases.memory_cases import instance_of, random_law
 from tests.cases.policy_files import by_hand
 from tests.cases.sweep_cases import blanks, write_store
 from tests.cases.tool_log_cases import EVERY, unpacked
-from tests.checks.fuzz_mutations import (
+from tests.checks.fuzz_spoiling import (
     COUNTS,
-    Rng,
+    Chance,
     other_json,
     other_lines,
     other_store,
     other_table,
     spoilt_bytes,
+    spoilt_database,
     spoilt_json,
     spoilt_lines_of_gzip,
     spoilt_npz,
     spoilt_table,
 )
 
-Spoil = Callable[[Rng, bytes], bytes]
+Spoil = Callable[[Chance, bytes], bytes]
 
 
-class Loader(NamedTuple):
+class Reader(NamedTuple):
     """A way into depl: files that it reads, ways to spoil them, and what is done with a file."""
 
     suffix: str
@@ -143,15 +143,13 @@ def written(name: str, write: Callable[[Path], object]) -> bytes:
 
 def again(record: Any, kind: Any) -> None:
     """What was accepted must read back as itself."""
-    if kind.from_json(record.to_json()) != record:
+    if kind.from_json(record.to_json()) != record or not getattr(record, "fingerprint", "known"):
         raise AnswerError("what was accepted does not read back as itself")
 
 
 def read_instance(path: Path) -> None:
     """Load, hash and write an instance."""
-    instance = load(path)
-    again(instance, Instance)
-    _ = instance.fingerprint
+    again(load(path), Instance)
 
 
 def read_policy(path: Path) -> None:
@@ -189,11 +187,6 @@ def read_state(path: Path) -> None:
     check_state(tiny(), found)
 
 
-def read_setup(path: Path) -> None:
-    """Load a setup."""
-    load_setup(path)
-
-
 def use_traces(path: Path) -> None:
     """Read traces, and write and read them once more."""
     found = read_traces(path)
@@ -202,16 +195,6 @@ def use_traces(path: Path) -> None:
     write_traces(again, found)
     if read_traces(again).runs != found.runs:
         raise AnswerError("what was accepted does not read back as itself")
-
-
-def read_attempts_file(path: Path) -> None:
-    """Read attempts, and what they were made for."""
-    read_file(path)
-
-
-def read_record(path: Path) -> None:
-    """Read a record of a benchmark, and show it."""
-    results.table([results.read(path)])
 
 
 def answer(*words: str) -> Callable[[Path], None]:
@@ -240,11 +223,6 @@ def attempts(count: int) -> list[Attempt]:
     return [msgspec.structs.replace(row, **here, machine=machine) for row in blanks(count)]
 
 
-def database() -> bytes:
-    """Attempts in SQLite."""
-    return (OLD / "attempts.sqlite").read_bytes()
-
-
 def record() -> bytes:
     """A record of a benchmark."""
     goal = results.MeasuredGoal("gap", "is small", "<=", 0.1, 0.05, True)
@@ -266,25 +244,6 @@ def record() -> bytes:
         machine=some.machine,
     )
     return msgspec.json.encode(found)
-
-
-def spoilt_database(rng: Rng, content: bytes) -> bytes:
-    """One row of a database with another document, or something else in its place."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "a.sqlite"
-        path.write_bytes(content)
-        connection = sqlite3.connect(path)
-        (document,) = connection.execute("SELECT document FROM attempt").fetchone()
-        value = [
-            lambda: spoilt_json(rng, document.encode()).decode("utf-8", errors="replace"),
-            lambda: spoilt_bytes(rng, document.encode()),
-            lambda: int(rng.integers(100)),
-            lambda: 1.5,
-        ][int(rng.integers(4))]()
-        connection.execute("UPDATE attempt SET document = ? WHERE rowid = 1", (value,))
-        connection.commit()
-        connection.close()
-        return path.read_bytes()
 
 
 def tool_logs(name: str) -> tuple[bytes, ...]:
@@ -378,8 +337,8 @@ LOSSES = ("val_loss", "loss/val", "centralized/loss")
 
 
 @functools.cache
-def loaders() -> dict[str, Loader]:
-    """All loaders by name."""
+def readers() -> dict[str, Reader]:
+    """All readers by name."""
     rng = np.random.default_rng(0)
     rich = json.dumps(RICH).encode()
     traced = instance_of(random_law(rng)).to_json().encode()
@@ -399,31 +358,31 @@ def loaders() -> dict[str, Loader]:
     as_gzip = (spoilt_lines_of_gzip, spoilt_lines_of_gzip, spoilt_bytes)
     as_sqlite = (spoilt_database, spoilt_bytes)
     return {
-        "instance": Loader(".json", instances, as_json, read_instance),
-        "plan": Loader(".json", (plan().to_json().encode(),), as_json, read_plan),
-        "state": Loader(".json", (json.dumps(STATE).encode(),), as_json, read_state),
-        "policy": Loader(".json", (by_hand().to_json().encode(),), as_json, read_policy),
-        "run-log": Loader(".jsonl", (run_log(),), as_table, lambda path: led(Controller(by_hand()), path)),
-        "setup": Loader(".json", (setup,), as_json, read_setup),
-        "traces-csv": Loader(".csv", (csv,), as_table, use_traces),
-        "traces-npz": Loader(".npz", (npz, small), as_npz, use_traces),
-        "scenarios": Loader(".npz", (scenarios,), as_npz, lambda path: load_scenarios(path, tiny())),
-        "knapsack": Loader("", SACKS, as_table, read_knapsacks),
-        "chance-knapsack": Loader("", CHANCE, as_table, read_chance_knapsack),
-        "attempts": Loader(".jsonl.gz", (kept,), as_gzip, read_attempts_file),
-        "attempts-compact": Loader(".jsonl.gz", (compact,), as_gzip, read_attempts_file),
-        "attempts-sqlite": Loader(".sqlite", (database(),), as_sqlite, read_attempts_file),
-        "record": Loader(".json", (record(),), as_json, read_record),
-        "tool-events": Loader(".tfevents.1", tool_logs("tensorboard"), (spoilt_bytes,), read_tool_log),
-        "tool-wandb": Loader(".wandb", tool_logs("wandb-offline"), (spoilt_bytes,), read_tool_log),
-        "tool-charts": Loader(".csv", tool_logs("wandb"), as_table, read_tool_log),
-        "tool-mlflow": Loader(".db", tool_logs("mlflow"), (spoilt_bytes,), read_tool_log),
-        "tool-flower": Loader(".json", tool_logs("flower"), as_json, read_tool_log),
-        "tool-lines": Loader(".jsonl", tool_logs("jsonl"), as_table, read_tool_log),
+        "instance": Reader(".json", instances, as_json, read_instance),
+        "plan": Reader(".json", (plan().to_json().encode(),), as_json, read_plan),
+        "state": Reader(".json", (json.dumps(STATE).encode(),), as_json, read_state),
+        "policy": Reader(".json", (by_hand().to_json().encode(),), as_json, read_policy),
+        "run-log": Reader(".jsonl", (run_log(),), as_table, lambda path: led(Controller(by_hand()), path)),
+        "setup": Reader(".json", (setup,), as_json, load_setup),
+        "traces-csv": Reader(".csv", (csv,), as_table, use_traces),
+        "traces-npz": Reader(".npz", (npz, small), as_npz, use_traces),
+        "scenarios": Reader(".npz", (scenarios,), as_npz, lambda path: load_scenarios(path, tiny())),
+        "knapsack": Reader("", SACKS, as_table, read_knapsacks),
+        "chance-knapsack": Reader("", CHANCE, as_table, read_chance_knapsack),
+        "attempts": Reader(".jsonl.gz", (kept,), as_gzip, read_file),
+        "attempts-compact": Reader(".jsonl.gz", (compact,), as_gzip, read_file),
+        "attempts-sqlite": Reader(".sqlite", ((OLD / "attempts.sqlite").read_bytes(),), as_sqlite, read_file),
+        "record": Reader(".json", (record(),), as_json, lambda path: results.table([results.read(path)])),
+        "tool-events": Reader(".tfevents.1", tool_logs("tensorboard"), (spoilt_bytes,), read_tool_log),
+        "tool-wandb": Reader(".wandb", tool_logs("wandb-offline"), (spoilt_bytes,), read_tool_log),
+        "tool-charts": Reader(".csv", tool_logs("wandb"), as_table, read_tool_log),
+        "tool-mlflow": Reader(".db", tool_logs("mlflow"), (spoilt_bytes,), read_tool_log),
+        "tool-flower": Reader(".json", tool_logs("flower"), as_json, read_tool_log),
+        "tool-lines": Reader(".jsonl", tool_logs("jsonl"), as_table, read_tool_log),
         **{
-            f"log-{name}": Loader(suffix, (good,), (how,), functools.partial(read_as_told, good))
+            f"log-{name}": Reader(suffix, (good,), (how,), functools.partial(read_as_told, good))
             for name, (suffix, good, how) in small_logs().items()
         },
-        "show": Loader(".json", instances, as_json, answer("instances", "show", "FILE")),
-        "check": Loader(".json", (plan().to_json().encode(),), as_json, answer("check", "tiny", "FILE")),
+        "show": Reader(".json", instances, as_json, answer("instances", "show", "FILE")),
+        "check": Reader(".json", (plan().to_json().encode(),), as_json, answer("check", "tiny", "FILE")),
     }
