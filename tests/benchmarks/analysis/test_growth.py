@@ -82,6 +82,20 @@ def test_what_was_stopped_is_left_out_and_counted_and_refusals_say_nothing():
     assert growths([hung], EPOCHS)[0].line is None
 
 
+def test_a_size_at_which_one_attempt_was_stopped_is_drawn_but_not_fitted():
+    """The one that ended at size 160 was the easy one: with it the exponent would be below 1."""
+    changes = {"suite": "scaling", "labels": {"epochs": 160}}
+    easy = attempt_of("i-160-a", "depl", cost=1.0, seconds=1.0, **changes)
+    hard = attempt_of("i-160-b", "depl", ending="time_limit", seconds=60.0, **changes)
+    (found,) = growths([*sweep(float), easy, hard], EPOCHS)
+    assert (160, 1.0) in found.points
+    assert (found.stopped, found.stopped_points) == (1, ((160, 60.0),))
+    assert found.line.exponent == pytest.approx(1)
+    assert (found.line.points, found.line.sizes) == (4, 4)
+    (row,) = growth_table([found]).records()
+    assert (row["largest"], row["fitted_from"], row["fitted_to"]) == (160, 10, 80)
+
+
 def test_stages_that_were_timed_grow_by_themselves_and_so_does_the_building_of_tables():
     attempts = sweep(float, stage_seconds={"data": 2.0}, measures={"gap": 1.0}, build_seconds=0.5)
     found = {item.measure: item.line.exponent for item in growths(attempts, EPOCHS)}

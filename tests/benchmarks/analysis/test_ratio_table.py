@@ -89,6 +89,17 @@ def test_a_plan_below_a_claimed_optimum_and_a_bound_above_a_plan_are_counted():
     ]
 
 
+def test_a_time_limit_with_a_plan_is_compared_and_seconds_leave_out_refusals_and_what_was_killed():
+    found = tally([trial(attempt_of(cost=12, ending="time_limit"), PROOF)])
+    assert (found["at_limit"], found["mean"]) == (1, 1.2)
+    trials = [
+        trial(attempt_of(cost=10, seconds=2.0)),
+        trial(attempt_of(ending="refused", seconds=0.0)),
+        trial(attempt_of(ending="hung", seconds=None)),
+    ]
+    assert tally(trials)["median_seconds"] == tally(trials)["largest_seconds"] == 2.0
+
+
 @pytest.mark.parametrize(
     ("cost", "bound", "expected"), [(3, 2, 1.5), (0, 0, 1), (1, 0, math.inf), (2, -1, math.inf)]
 )

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from depl.benchmarks.analysis.growth import Growth, PowerLine
+from depl.benchmarks.analysis.profiles import Profile
 from depl.benchmarks.figures.drawing import Instances, assumptions, footer_of, plan_of
 from depl.benchmarks.figures.levels import level_drawing, level_points, levels_of
 from depl.benchmarks.figures.paper import training_drawings
@@ -14,6 +15,7 @@ from depl.benchmarks.figures.style import panels
 from depl.benchmarks.figures.sweeps import (
     figures_of,
     left_out,
+    performance_profile,
     ratio_against_size,
     size_labels,
     time_against_size,
@@ -191,6 +193,17 @@ def test_profiles_need_five_problems_and_hold_every_step():
 
 
 # Sizes -------------------------------------------------------------------------------------------------
+
+
+def test_profiles_are_stairs_that_go_on_to_the_edge():
+    axes = drawn_by(performance_profile, [Profile("a", (1, 1, 2), 4), Profile("b", (), 4)], "factor")
+    first, second = axes.get_lines()
+    edge = axes.get_xlim()[1]
+    assert edge > 2
+    assert first.get_xydata().tolist() == [[1, 0.5], [2, 0.75], [edge, 0.75]]
+    assert second.get_ydata().tolist() == [0, 0]
+    assert first.get_drawstyle() == "steps-post"
+    assert not drawn_by(performance_profile, [], "factor").get_lines()
 
 
 def sized(suite="scaling-epochs", label="epochs"):

@@ -1,5 +1,7 @@
 """Tables of the report: the headline, a method of the reader's own, and where the numbers come from."""
 
+import math
+
 import msgspec
 import pytest
 
@@ -9,8 +11,9 @@ from depl.benchmarks.measure.results import MeasuredGoal
 from depl.benchmarks.report import own, tables
 from depl.benchmarks.report.own import own_method, own_names
 from depl.models.foundation.errors import InvalidInputError
+from tests.benchmarks.report.test_page import ATTEMPTS
 from tests.cases.attempts_factory import attempt_of
-from tests.cases.report_cases import evidence, moved, record
+from tests.cases.report_cases import costs, evidence, moved, paper, plan, record
 
 MINE = {1: 10.0, 2: 15.0, 3: None, 4: 44.0}
 BEST = {1: 10.0, 2: 12.0, 3: 7.0, 4: 40.0}
@@ -23,6 +26,17 @@ GIVEN = evidence(
         attempt_of("two", "depl", suite="paper", ending="a-new-ending"),
     ]
 )
+
+
+def test_the_headline_has_the_ratios_of_the_attempts():
+    rows = {str(row["method"]): row for row in tables.headline_table(evidence(ATTEMPTS)).records()}
+    assert rows["expected-greedy"]["paper-alexnet"] == pytest.approx((30 / 17 + 20 / 12 + 16 / 8) / 3)
+    assert rows["depl"]["largest"] == 8.5 / 8
+    assert rows["depl-paper"]["paper-alexnet"] == pytest.approx((40 / 17 + 20 / 8) / 2)
+    assert (rows["depl-paper"]["no plan"], rows["depl"]["paper-mobilenet"]) == (1, None)
+    assert rows["exact"]["compared"] == 6
+    (row, _) = tables.headline_table(evidence([item for item in GIVEN.attempts if item.cost])).records() * 2
+    assert row["made-up"] == 1.0  # a suite of one's own stands where those of the paper would
 
 
 def test_what_printed_steps_lose_is_counted_and_a_path_given_up_is_late():
@@ -74,6 +88,21 @@ def test_ratios_are_over_proved_optima_alone():
     assert all(known.reference(item).feasible for item in known.attempts)
 
 
+def test_a_family_has_its_points_from_the_tightest_target_to_the_loosest():
+    plans = {"exact": [plan(cost, (0, 1, 3), quantile=4.5) for cost in (10, 8, 6)], "depl": [plan(None)] * 3}
+    (points,) = evidence(paper(plans)[::-1]).families["paper"].values()
+    told = [(point.target, point.of("optimum", "cost"), point.of("depl", "ratio")) for point in points]
+    assert told == [(5.0, 10, math.inf), (9.0, 8, math.inf), (13.0, 6, math.inf)]
+    assert [point.ends for point in points] == [(True, False), (False, False), (False, True)]
+    assert points[0].models["optimum"] == points[0].models["exact"] == {"intermediate": 1, "slow-steady": 3}
+    known = {"slack": 0.5, "epochs": 4, "fast epochs": 0, "violation": 0.5}
+    assert {name: points[0].of("exact", name) for name in known} == known
+    for name, figure in (("exact", "band"), ("depl", "cost"), ("absent", "cost")):
+        assert math.isnan(points[0].of(name, figure))
+    (unproved,) = evidence(paper(costs(depl=(10, 8, 6)))).families["paper"].values()
+    assert all(math.isnan(point.of("optimum", "cost")) for point in unproved)
+
+
 def attempts():
     for number, cost in MINE.items():
         labels = {"size": "small" if number < 3 else "large", "target": 5.0, "number": number}
@@ -102,6 +131,33 @@ def test_methods_that_are_not_built_in_are_marked_unless_others_are_named(given)
         own_names(given, ["mime"])
     shipped = attempt_of("one", "annealing", method="gone since", suite="random", cost=1.0)
     assert own_names(evidence([shipped])) == ()  # a configuration of a shipped suite is nobody's own
+
+
+def test_it_is_told_and_compared_with_every_other_method_on_the_same_questions(found):
+    for told in (
+        "mine was tried 4 times on 4 instances",
+        "cost 1.125 on average and 1.250 at most (2 compared, 50 % optimal)",
+        "they cost at most 2.200 times the optimum on average (1 plan)",
+        "1 attempt ended without a plan where some method found one",
+    ):
+        assert told in found.sentence
+    rows = {row["against"]: row for row in found.tables["against"].records()}
+    names = (
+        "tried by both",
+        "cheaper",
+        "equal",
+        "more expensive",
+        "itself without plan",
+        "other without plan",
+    )
+    assert [rows["exact"][name] for name in names] == [4, 0, 1, 2, 1, 0]
+    assert rows["exact"]["mean cost over the other's"] == pytest.approx((1 + 1.25 + 1.1) / 3)
+    assert rows["depl"]["cheaper"] == 3
+    # Groups are those of labels with several values, the worst first.
+    rows = [row for row in found.tables["groups"].records() if row["label"] == "size"]
+    assert [row["value"] for row in rows] == ["large", "small"]
+    assert [(row["mean"], row["compared"], row["no plan"]) for row in rows] == [(2.2, 1, 1), (1.125, 2, 0)]
+    assert "target" not in found.tables["groups"].column("label")
 
 
 def test_the_worst_instances_come_with_who_did_better_and_a_command(found, given, monkeypatch):
