@@ -1,6 +1,6 @@
 """Just as much of Lightning, Keras and Flower as their adapters meet, in the order of the real ones.
 
-The real ones are run by ``python -m tests.checks.adapters``. Models hold the names of what their epochs
+The real ones are run by ``python .ci/adapters.py``. Models hold the names of what their epochs
 trained, and the loss after each epoch comes from a list.
 """
 

@@ -1,4 +1,4 @@
-"""The part of `tests.checks.adapters` that runs in the environment of the libraries.
+"""The part of `.ci/adapters.py` that runs in the environment of the libraries.
 
 ``loss FILE`` prints the loss of the weights in a file, by numpy; ``flower POLICY FOLDER`` compares the
 results of the guarded strategy and of the strategy alone.

@@ -1,7 +1,7 @@
-"""Do the adapters do what the controller says, with the real libraries?
+"""Whether the adapters do what the controller says, with the real libraries.
 
-``python -m tests.checks.adapters ENVIRONMENT`` makes a virtual environment in the folder of that name, unless
-there is one, from ``tests/checks/adapters.txt``; everything of the libraries runs there. Each example of
+``PYTHONPATH=. python .ci/adapters.py ENVIRONMENT`` makes a virtual environment in the folder of that name,
+unless there is one, from ``.ci/adapters.txt``; everything of the libraries runs there. Each example of
 ``docs/training_examples`` trains the digits under a policy that is written by hand: once to its end, and once
 killed (SIGKILL) after some epochs and started again. Asked is, each time:
 
@@ -31,7 +31,8 @@ from typing import Any
 
 from tests.cases.digits_policy import TARGET, decided, digits_policy
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
+INSIDE = Path(__file__).with_name("adapters_inside.py")
 EXAMPLES = ROOT / "docs" / "training_examples"
 WANTED = Path(__file__).with_suffix(".txt")
 NAMES = ("plain_loop", "lightning_digits", "keras_digits", "flower_digits")
@@ -47,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run every example, and say what is not as it should be."""
     given = sys.argv[1:] if arguments is None else list(arguments)
     if not given or set(given[1:]) - set(NAMES):
-        sys.stderr.write(f"usage: python -m tests.checks.adapters ENVIRONMENT [{'|'.join(NAMES)}]\n")
+        sys.stderr.write(f"usage: python .ci/adapters.py ENVIRONMENT [{'|'.join(NAMES)}]\n")
         return 2
     python = _environment(Path(given[0]).resolve())
     found = 0
@@ -58,7 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             for complaint in _complaints(python, example, policy, Path(name, example)):
                 found += 1
                 sys.stderr.write(f"{example}: {complaint}\n")
-        run = [python, "-m", "tests.checks.adapters_inside", "flower", policy, Path(name, "same-result")]
+        run = [python, INSIDE, "flower", policy, Path(name, "same-result")]
         found += subprocess.run(run, cwd=ROOT, env=_settings(), check=False).returncode != 0
     sys.stderr.write(f"{found} complaints\n")
     return 1 if found else 0
@@ -140,7 +141,7 @@ def _judged(python: Path, example: str, folder: Path) -> Iterator[str]:
     left = list((folder / "weights").iterdir())
     if [path.stem for path in left] != [f"epoch-{len(models)}"]:
         yield f"left {left} after epoch {len(models)}"
-    run = [python, "-m", "tests.checks.adapters_inside", "loss", left[0]]
+    run = [python, INSIDE, "loss", left[0]]
     done = subprocess.run(run, cwd=ROOT, env=_settings(), capture_output=True, text=True, check=True)
     if abs(float(done.stdout) - losses[-1]) > AGREES:
         yield f"the weights give the loss {done.stdout.strip()}, and the log says {losses[-1]}"
