@@ -81,11 +81,3 @@ def test_a_method_has_the_same_colour_in_all_panels_of_the_overview(entries):
     assert drawn["longer"] != drawn["first: proved cheapest"]
     nothing = [replace(entry, result=None) for entry in entries]
     assert not Gallery("family", nothing).overview().axes[0].get_lines()
-
-
-def test_all_figures_are_written_twice(entries, tmp_path):
-    paths = Gallery("family", entries).write(tmp_path)
-    kinds = ("cost", "epochs", "loss", "overview")
-    names = [f"family-{kind}.{suffix}" for kind in kinds for suffix in ("png", "svg")]
-    assert [path.name for path in paths] == names
-    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(names)

@@ -78,8 +78,9 @@ def test_the_same_figure_gives_the_same_bytes_without_a_date(tmp_path):
     assert drawing.read_bytes() == (tmp_path / "first" / "all.svg").read_bytes()
     assert image.read_bytes().startswith(b"\x89PNG\r\n")
     assert "date" not in drawing.read_text(encoding="utf-8")
-    assert svg_text(draw_all(), "one") == svg_text(draw_all(), "one") != svg_text(draw_all(), "two")
+    figure, _ = panels(1)
+    assert svg_text(figure, "one") == svg_text(figure, "one") != svg_text(figure, "two")
     (tmp_path / "third" / "all.png").mkdir(parents=True)
     with pytest.raises(InvalidInputError, match="cannot be written"):
-        save(draw_all(), tmp_path / "third", "all")
+        save(figure, tmp_path / "third", "all")
     assert [path.name for path in (tmp_path / "third").iterdir()] == ["all.png"]

@@ -18,6 +18,12 @@ LARGE = 10_000
 """Product of the sizes among the labels, such as |N| |D| |M| K_max."""
 ALIKE = ("scaling-clusters", "scaling-epochs", "scaling-models")
 """Drawn and attempted like ``scaling-datasets``, which has a measure as well: only another size grows."""
+FIRST = {
+    (item.method, str(item.options)): name
+    for name, study in reversed(SUITES.items())
+    for item in study.configurations
+}
+"""The first suite that attempts something: later ones are asked for what is new in them, and one more."""
 BROKEN = {"failed", "crashed", "rejected", "error"}
 
 
@@ -37,8 +43,10 @@ def test_the_first_instance_of_a_suite_is_attempted_by_all_its_configurations(na
     if math.prod(label for label in first.labels.values() if isinstance(label, int)) > LARGE:
         return
     jobs = jobs_of(Request(suites=(name,), limit=1, seconds=seconds))
-    attempts = [made(job) for job in jobs]
-    assert len(attempts) == len(suite.configurations) * len(suite.seeds)
+    assert len(jobs) == len(suite.configurations) * len(suite.seeds)
+    known = {item.label for item in suite.configurations if FIRST[item.method, str(item.options)] != name}
+    apart = known - {suite.configurations[0].label} if seconds < 0.1 else ()
+    attempts = [made(job) for job in jobs if job.task.configuration not in apart]
     broken = {row.task.configuration: row.reason for row in attempts if row.ending in BROKEN}
     assert not broken
     assert any(row.ending != "refused" for row in attempts)
