@@ -11,12 +11,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import msgspec
 import numpy as np
 
 from depl.benchmarks.measure import results
-from depl.benchmarks.measure.attempt import Attempt
-from depl.benchmarks.measure.provenance import Commit, Machine
 from depl.benchmarks.measure.store import read_file
 from depl.cli import main
 from depl.instances.chance_knapsack_files import read_chance_knapsack
@@ -216,36 +213,6 @@ def answer(*words: str) -> Callable[[Path], None]:
     return run
 
 
-def attempts(count: int) -> list[Attempt]:
-    """Attempts that do not depend on the commit or the machine, as names of mutants must not."""
-    here = {"commit": Commit(id="0" * 40, dirty=False), "python": "CPython 3.11", "versions": {"numpy": "2"}}
-    machine = Machine(cpu="any", cores=2, memory_gib=4.0, system="Linux")
-    return [msgspec.structs.replace(row, **here, machine=machine) for row in blanks(count)]
-
-
-def record() -> bytes:
-    """A record of a benchmark."""
-    goal = results.MeasuredGoal("gap", "is small", "<=", 0.1, 0.05, True)
-    (some,) = attempts(1)
-    found = results.Record(
-        case="case",
-        summary="What it shows.",
-        command="python -m depl.benchmarks run case",
-        smoke=False,
-        seed=1,
-        date="2026-01-31",
-        wall_seconds=1.5,
-        cpu_seconds=1.25,
-        goals=(goal,),
-        values={"gap": [0.05, {"of": "all"}]},
-        commit=some.commit,
-        python=some.python,
-        versions=some.versions,
-        machine=some.machine,
-    )
-    return msgspec.json.encode(found)
-
-
 def tool_logs(name: str) -> tuple[bytes, ...]:
     """The first file of the committed logs of a tool."""
     with tempfile.TemporaryDirectory() as folder:
@@ -351,8 +318,8 @@ def readers() -> dict[str, Reader]:
     npz = written("a.npz", lambda path: np.savez(path, **plain_columns(traces())))
     small = (OLD / "runs.npz").read_bytes()
     scenarios = written("a.npz", lambda path: save_scenarios(draw_scenarios(tiny(), 3, 1), path))
-    kept = written("a.jsonl.gz", lambda path: write_store(path, attempts(3)))
-    compact = (OLD / "attempts.jsonl.gz").read_bytes()
+    kept = written("a.jsonl.gz", lambda path: write_store(path, blanks(3)))
+    compact, record = ((OLD / name).read_bytes() for name in ("attempts.jsonl.gz", "record.json"))
     as_json, as_table = (spoilt_json, spoilt_json, spoilt_bytes), (spoilt_table, spoilt_table, spoilt_bytes)
     as_npz = (spoilt_npz, spoilt_npz, spoilt_bytes)
     as_gzip = (spoilt_lines_of_gzip, spoilt_lines_of_gzip, spoilt_bytes)
@@ -372,7 +339,7 @@ def readers() -> dict[str, Reader]:
         "attempts": Reader(".jsonl.gz", (kept,), as_gzip, read_file),
         "attempts-compact": Reader(".jsonl.gz", (compact,), as_gzip, read_file),
         "attempts-sqlite": Reader(".sqlite", ((OLD / "attempts.sqlite").read_bytes(),), as_sqlite, read_file),
-        "record": Reader(".json", (record(),), as_json, lambda path: results.table([results.read(path)])),
+        "record": Reader(".json", (record,), as_json, lambda path: results.table([results.read(path)])),
         "tool-events": Reader(".tfevents.1", tool_logs("tensorboard"), (spoilt_bytes,), read_tool_log),
         "tool-wandb": Reader(".wandb", tool_logs("wandb-offline"), (spoilt_bytes,), read_tool_log),
         "tool-charts": Reader(".csv", tool_logs("wandb"), as_table, read_tool_log),
