@@ -10,7 +10,8 @@ from depl.models.solving.solve import solve
 TASK = {"suite": "full", "sizes": [2, 2, 2, 4], "limit": 20.0, "seed": [3, 1]}
 
 
-def test_a_task_draws_and_solves_the_instance_of_its_seed():
+def test_a_task_draws_and_solves_the_instance_of_its_seed(monkeypatch):
+    monkeypatch.setattr(scale, "warm_up", lambda method: None)  # nobody reads the seconds here
     sizes = {"clusters": 2, "datasets": 2, "models": 2, "maximum_epochs": 4}
     known = solve(heterogeneous_instance(np.random.default_rng((3, 1)), **sizes), "depl")
     found = scale._run(TASK)
