@@ -200,7 +200,7 @@ def _is_compiled(function: FunctionType) -> bool:
     """Whether numba has, or will have, machine code of it."""
     gc.unfreeze()
     return any(
-        type(holder).__module__.startswith(("numba", "depl.models.foundation.compiling"))
+        type(holder).__module__.startswith(("numba", "depl.models.foundation.compil"))
         or (isinstance(holder, dict) and holder.get("py_func") is function)
         for holder in gc.get_referrers(function)
     )
