@@ -138,13 +138,13 @@ def _follows(asked: Asked, name: str, change: Change, problem: Problem, changed:
     pairs = {"before": (cost_of(before) * change.factor, before.lower_bound * change.factor)}
     pairs["after"] = cost_of(after), after.lower_bound
     never_more = {Effect.EASIER: [("before", "after")], Effect.HARDER: [("after", "before")]}
-    for dear, cheap in never_more.get(change.effect, [("before", "after"), ("after", "before")]):
-        cost, bound = pairs[dear][0], pairs[cheap][1]
+    for more, less in never_more.get(change.effect, [("before", "after"), ("after", "before")]):
+        cost, bound = pairs[more][0], pairs[less][1]
         if asked.proves and _proved(before) and _proved(after):
-            bound = pairs[cheap][0]
+            bound = pairs[less][0]
         if bound > cost + TOLERANCE * abs(cost):
             raise asked.broken(
-                name, problem, f"{change.effect.value}; at least {bound:.12g} {cheap}, {cost:.12g} {dear}"
+                name, problem, f"{change.effect.value}; at least {bound:.12g} {less}, {cost:.12g} {more}"
             )
     same = math.isclose(pairs["before"][0], pairs["after"][0], rel_tol=TOLERANCE)
     if change.exact and not same:
