@@ -1,7 +1,9 @@
 """Ctrl-C at any moment of any method: it ends at once, with what it holds, whatever it was about to call."""
 
 import inspect
+import signal
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from types import FrameType
 
@@ -17,7 +19,7 @@ from depl.heuristics.paths import setting
 from depl.models.foundation.compiling import compiled_at_once
 from depl.models.problem.instance import Instance
 from depl.models.solving import solve as solving
-from depl.models.solving.interrupts import uninterrupted
+from depl.models.solving.interrupts import first_interrupt_ignored, uninterrupted
 from depl.models.solving.methods import Limits, find
 from depl.models.solving.result import Result, Solution, Termination
 from tests.cases.memory_cases import instance_of, random_law
@@ -155,3 +157,35 @@ def test_a_loop_over_many_answers_ends_at_the_first_that_was_interrupted(
         uninterrupted(result)
     whole = depl.solve(tiny, "exact")
     assert uninterrupted(whole) is whole
+
+
+def test_the_first_interrupt_is_ignored_and_the_second_or_one_after_the_block_is_not():
+    for inside in (2, 1):
+        with first_interrupt_ignored():
+            signal.raise_signal(signal.SIGINT)
+            if inside == 2:
+                with pytest.raises(KeyboardInterrupt):
+                    signal.raise_signal(signal.SIGINT)
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+
+
+def test_a_handler_of_someone_else_is_left_alone(monkeypatch):
+    seen = []
+    before = signal.signal(signal.SIGINT, lambda *_: seen.append("theirs"))
+    try:
+        with first_interrupt_ignored():
+            signal.raise_signal(signal.SIGINT)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert seen == ["theirs"]
+
+
+def test_it_works_in_other_threads_where_no_handler_can_be_set():
+    def work():
+        with first_interrupt_ignored():
+            return True
+
+    with ThreadPoolExecutor(1) as other:
+        assert other.submit(work).result()

@@ -22,7 +22,8 @@ from depl.models.problem.instance import ConstantImprovement, Dataset, Instance
 from depl.models.problem.laws import Deterministic, Zero
 from depl.models.solving.methods import Limits
 from depl.models.solving.result import Termination
-from tests.cases.site_cases import keeps_rules, with_rules
+from depl.testing.problems import with_rules
+from tests.cases.site_cases import keeps_rules
 
 change = msgspec.structs.replace
 

@@ -22,7 +22,7 @@ from depl.models.exact.chord_search import ChordSearch
 from depl.models.exact.chords import ChordedProblem, Chords
 from depl.models.exact.labels import LabelSearch
 from depl.models.exact.law import _on_chords
-from depl.models.exact.law_judge import LawJudge, Moments, random_terms
+from depl.models.exact.law_judge import LawJudge, Moments
 from depl.models.problem.instance import (
     Cluster,
     Dataset,
@@ -31,12 +31,11 @@ from depl.models.problem.instance import (
     Switch,
     Target,
 )
-from depl.models.problem.laws import Deterministic, Normal, StudentT, Zero
+from depl.models.problem.laws import Deterministic, Normal, Zero
 from depl.models.problem.learning import ConstantImprovement, InverseSqrtImprovement
 from depl.models.solving.methods import Limits
-from depl.models.solving.result import Solution, Termination
+from depl.models.solving.result import Termination
 from depl.models.solving.solve import solve
-from tests.cases.knapsack_cases import random_chance_knapsack, subsets
 from tests.cases.law_search_cases import constant, make
 
 
@@ -135,20 +134,6 @@ def test_chords_at_once_and_one_after_another_agree_with_enumeration(
 
 
 @pytest.mark.parametrize("way", WAYS[1:])
-@pytest.mark.parametrize(
-    "seed", [*range(12), *(pytest.param(s, marks=pytest.mark.slow) for s in range(12, 99))]
-)
-def test_every_way_finds_the_best_of_all_sets(seed: int, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    search_by(way, monkeypatch)
-    knapsack = random_chance_knapsack(np.random.default_rng([11, seed]))
-    best = max(knapsack.value_of(items) for items in subsets(len(knapsack)) if knapsack.slack(items) >= 0)
-    result = solve(Chance.reduce(knapsack), "exact")
-    assert result.solution is Solution.PROVEN_OPTIMAL
-    assert result.cost is not None
-    assert Chance.value_of_cost(knapsack, result.cost) == best
-
-
-@pytest.mark.parametrize("way", WAYS[1:])
 @pytest.mark.parametrize("seed", range(3))
 def test_bounds_told_on_the_way_are_never_above_the_optimum(
     seed: int, way: str, monkeypatch: pytest.MonkeyPatch
@@ -164,21 +149,6 @@ def test_bounds_told_on_the_way_are_never_above_the_optimum(
     assert outcome.termination is Termination.OPTIMAL
     assert all(bound <= optimum <= cost for cost, bound in told)
     assert optimum * (1 - 1e-9) <= outcome.lower_bound <= optimum
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_a_plan_that_gains_enough_by_a_tangent_meets_the_target(seed: int) -> None:
-    instance = normal_instance(np.random.default_rng(seed), 0.95, switching=True)
-    whole = chorded(instance)
-    reached = 0
-    for share in (0.3, 0.7, 1.0):
-        deviation = share * float(whole.ends[-1])
-        tangent = Chords(whole).between(deviation, deviation).problem
-        for choices in itertools.product(whole.configurations, repeat=4):
-            if (tangent.gain(choices) >= tangent.needed + 1e-7).all():
-                reached += 1
-                assert whole.misses(choices) == 0
-    assert reached
 
 
 def test_only_normal_increments_with_a_level_of_a_half_and_certain_ones_are_searched_on_chords() -> None:
@@ -230,15 +200,6 @@ def test_the_chords_reach_as_far_as_the_deviation_of_any_plan(seed):
         assert math.sqrt(variance) <= largest
 
 
-@pytest.mark.parametrize("epochs", [1, 3])
-def test_a_switch_of_another_law_is_not_normal_even_before_the_last_epoch(epochs):
-    jump = StudentT(degrees_of_freedom=3.0, location=0.1, scale=0.2)
-    bells = [constant(Normal(mean=1.0, variance=0.1))] * 2
-    instance = make(bells, switch=jump, initial_model="m0", maximum_epochs=epochs)
-    assert not _on_chords(Choices(instance))
-    assert _on_chords(Choices(make(bells, initial_model="m0", maximum_epochs=epochs)))
-
-
 def certain(gains: Sequence[float], fall: float, epochs: int) -> Instance:
     """Tiny with models that surely gain so much, and so much asked for."""
     tiny = depl.load("tiny")
@@ -250,28 +211,6 @@ def certain(gains: Sequence[float], fall: float, epochs: int) -> Instance:
     return tiny.replace(
         models=models, switches=(), other_switches=Zero(), maximum_loss=asked, maximum_epochs=epochs
     )
-
-
-def drawn_certain(seed: int) -> Instance:
-    """Gains and a fall in hundredths."""
-    rng = np.random.default_rng(seed)
-    fall, *gains = (round(float(rng.uniform(*span)), 2) for span in ((0.5, 6.0), *[(0.2, 1.5)] * 2))
-    return certain(gains, fall, 4)
-
-
-@pytest.mark.parametrize(
-    "instance",
-    [*map(drawn_certain, range(12)), pytest.param(certain([0.1, 0.1], 0.3, 3), id="0.1 + 0.2 is not 0.3")],
-)
-def test_the_optimum_of_certain_gains_is_that_of_the_enumeration_ties_included(instance):
-    known, found = depl.solve(instance, "enumerate"), depl.solve(instance, "exact")
-    assert not random_terms(Choices(instance))
-    assert (found.solution, found.epochs) == (known.solution, known.epochs)
-    if known.plan is None:
-        assert found.termination is Termination.INFEASIBLE
-        assert found.reason
-    else:
-        assert found.cost == pytest.approx(known.cost, rel=1e-9)
 
 
 def test_the_default_proves_a_knapsack_of_a_hundred_and_fifty_items():

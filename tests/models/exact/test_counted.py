@@ -22,7 +22,7 @@ from depl.models.problem.laws import Deterministic
 from depl.models.scenarios.draws import draw_scenarios
 from depl.models.solving.methods import Limits
 from depl.models.solving.result import Termination
-from tests.oracles.search import cheapest, consistent, sampled, tiny_problems, with_negative_switches
+from tests.oracles.search import cheapest, consistent, sampled, tiny_problems
 
 TINY = depl.load("tiny")
 
@@ -87,36 +87,6 @@ def test_the_search_agrees_with_all_plans_written_out():
     assert any(problem.instance.target.round_deadline is not None for problem in problems)
     assert any(problem.instance.target.maximum_time is None for problem in problems)
     assert any(not problem.may_follow.all() for problem in problems)
-
-
-def test_the_search_agrees_where_every_switch_wins_what_it_lost():
-    problems = [with_negative_switches(problem) for problem in tiny_problems(4, 14)]
-    assert any(problem.switch_losses.min() < 0 for problem in problems)
-    for problem in problems:
-        require_agreement(problem)
-
-
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        ({"maximum_time": 0.1}, "resources: no epoch keeps the time limits; the fastest takes"),
-        ({"maximum_loss": -40.0}, "the best quantile of a plan that changes model or data at most once is"),
-        ({"maximum_epochs": 0}, "maximum_epochs is 0"),
-    ],
-)
-def test_an_infeasible_instance_is_proved_so_with_a_reason(changes, words):
-    _, outcome = searched(sampled(TINY.replace(**changes), 10))
-    assert outcome.termination is Termination.INFEASIBLE
-    assert words in str(outcome.reason)
-
-
-def test_the_reason_names_the_time_that_would_be_needed():
-    """Three epochs of 1 / 10 each gain the 3 that are missing."""
-    _, outcome = searched(sampled(certain(8, total_time=0.25), 4))
-    fastest = "; the fastest plan that changes model or data at most once and meets it"
-    needed = f"{fastest} takes 0.3, maximum_time is 0.25"
-    assert str(outcome.reason).endswith(needed)
-    assert outcome.termination is Termination.INFEASIBLE
 
 
 def test_a_time_that_would_be_needed_keeps_the_round_deadline():

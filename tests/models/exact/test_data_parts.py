@@ -22,7 +22,6 @@ from depl.models.exact.choices import Choices
 from depl.models.exact.prices import Prices
 from depl.models.problem.instance import Instance
 from depl.models.solving.result import Termination
-from tests.cases.site_cases import with_rules
 
 
 def drawn(seed: int, clusters: int, datasets: int, epochs: int, equal: int = 0, models: int = 2) -> Instance:
@@ -145,20 +144,6 @@ def test_divided_and_listed_assignments_have_the_same_optimum(monkeypatch, metho
     monkeypatch.setattr(search, "LARGEST_ASSIGNMENTS", 0)
     monkeypatch.setattr(assignments, "MOST_CHILDREN", 1 + 7 * (seed % 2))
     divided = solved(instance, method)
-    assert divided.termination is listed.termination
-    assert (divided.cost or math.inf) == pytest.approx(listed.cost or math.inf, rel=1e-8)
-
-
-@pytest.mark.parametrize(
-    "seed", [*range(4), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(4, 40))]
-)
-def test_parts_keep_the_rules_of_the_sites(monkeypatch, seed):
-    """Equal clusters are equal only if they may use the same data and have the same memory."""
-    rng = np.random.default_rng([2205, seed])
-    instance = with_rules(rng, drawn(seed, 2, 2, 3, equal=1))
-    listed = solved(instance, "scenario-search")
-    monkeypatch.setattr(search, "LARGEST_ASSIGNMENTS", 0)
-    divided = solved(instance, "scenario-search")  # verified, its rules, too
     assert divided.termination is listed.termination
     assert (divided.cost or math.inf) == pytest.approx(listed.cost or math.inf, rel=1e-8)
 

@@ -7,54 +7,25 @@ import msgspec
 import numpy as np
 import pytest
 
-import depl
-from depl.instances.generator import random_instance
-from depl.instances.tiny_sampled import tiny_sampled
 from depl.models.evaluation.evaluate import evaluate
 from depl.models.exact.listing import enumerate_plans
 from depl.models.exact.root_bounds import root_bound
 from depl.models.exact.sampled import SampledProblem
-from depl.models.problem.instance import Instance
-from depl.models.solving.methods import Limits, find
+from depl.models.solving.methods import Limits, Meaning, find
 from depl.models.solving.result import Termination
 from depl.models.verifier.dual import dual_bound
 from depl.models.verifier.scenarios import given_sample
+from depl.testing import problems
 from tests.cases.memory_search_cases import drawn
-from tests.cases.scenario_methods import proven
-from tests.cases.site_cases import keeps_rules, with_rules
-from tests.oracles.brute_force import cheapest_by_brute_force, cheapest_of_every_plan_under_scenarios
+from tests.cases.site_cases import keeps_rules
+from tests.oracles.brute_force import cheapest_by_brute_force
 
-_LAWS, _SAMPLES = 60, 40
-_LAWS_AT_ONCE, _SAMPLES_AT_ONCE = 16, 12
-"""How many of them the default tests compare; `make slow` compares the others, too."""
-
-
-def all_of(count, at_once):
-    """Numbers of draws; those after the first ones are slow."""
-    slow = (pytest.param(number, marks=pytest.mark.slow) for number in range(at_once, count))
-    return [*range(at_once), *slow]
-
-
-@functools.cache
-def under_law(number: int) -> Instance:
-    """One of the drawn instances; every seventh meets its target before it trains."""
-    draw, rng = np.random.default_rng([31, number]), np.random.default_rng([32, number])
-    many = 1 + number % 2
-    found = random_instance(
-        draw, models=(2, 3), clusters=(many, many), datasets=(1, 2), maximum_epochs=(2, 3)
-    )
-    if number % 7 == 0:
-        found = found.replace(maximum_loss=found.target.initial_loss + 0.01)
-    return with_rules(rng, found)
+SAMPLES = 40
 
 
 @functools.cache
 def on_scenarios():
-    items = tiny_sampled(np.random.default_rng(20260314), _SAMPLES)
-    return [
-        (with_rules(np.random.default_rng([33, place]), item.instance), item.scenarios)
-        for place, item in enumerate(items)
-    ]
+    return list(problems(SAMPLES, 314, meaning=Meaning.SCENARIOS))
 
 
 def proved(instance, method):
@@ -71,59 +42,13 @@ def proved(instance, method):
     return evaluate(instance, found.plan, quantile=False, probability=False).cost
 
 
-@functools.cache
-def accepted_under_law(number, method):
-    """The same of a drawn instance by `depl.solve`, which takes the plan through the verifier."""
-    found = depl.solve(under_law(number), method)
-    assert found.plan is None or keeps_rules(under_law(number), found.plan)
-    assert found.termination is (Termination.INFEASIBLE if found.plan is None else Termination.OPTIMAL)
-    return math.inf if found.plan is None else found.cost
-
-
-@functools.cache
-def on_scenarios_by(place, method):
-    """Cost of the cheapest plan, which is priced and counted again by code that no method uses."""
-    instance, scenarios = on_scenarios()[place]
-    found = proven(method, instance, scenarios)
-    assert found.plan is None or keeps_rules(instance, found.plan)
-    return found.cost
-
-
 def same(one, other):
     return one == other or math.isclose(one, other, rel_tol=1e-8, abs_tol=1e-12)
 
 
-@pytest.mark.parametrize("number", all_of(_LAWS, _LAWS_AT_ONCE))
-def test_enumeration_and_exact_search_agree_under_the_law(number):
-    instance = under_law(number)
-    assert same(proved(instance, "enumerate"), proved(instance, "exact"))
-
-
-@pytest.mark.parametrize("number", all_of(16, 10))
-def test_they_find_the_cheapest_of_all_plans_that_keep_the_rules(number):
-    instance = under_law(number)
-    met, possible = cheapest_by_brute_force(instance, rule=keeps_rules)
-    assert met == possible
-    assert same(accepted_under_law(number, "enumerate"), met)
-    assert same(accepted_under_law(number, "exact"), met)
-
-
-@pytest.mark.parametrize("place", all_of(_SAMPLES, _SAMPLES_AT_ONCE))
-def test_all_methods_agree_on_scenarios(place):
-    assert same(on_scenarios_by(place, "scenario-search"), on_scenarios_by(place, "milp"))
-
-
-@pytest.mark.parametrize("place", all_of(12, 8))
-def test_they_find_the_cheapest_of_all_plans_on_scenarios(place):
-    instance, scenarios = on_scenarios()[place]
-    given = scenarios.improvements, scenarios.switch_losses, scenarios.decimals
-    cheapest = cheapest_of_every_plan_under_scenarios(instance, *given, rule=keeps_rules)
-    assert same(on_scenarios_by(place, "scenario-search"), cheapest)
-
-
-@pytest.mark.parametrize("place", all_of(_SAMPLES, 16))
+@pytest.mark.parametrize("place", range(SAMPLES))
 def test_root_bounds_are_those_of_the_verifier_at_any_prices(place):
-    instance, scenarios = on_scenarios()[place]
+    instance, scenarios = on_scenarios()[place].instance, on_scenarios()[place].scenarios
     problem, rng = SampledProblem(instance, scenarios), np.random.default_rng(place)
     sample = given_sample((scenarios.improvements, scenarios.switch_losses), scenarios.decimals)
     timed = instance.target.maximum_time is not None

@@ -8,14 +8,13 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 import pytest
 
-import depl
 from depl.instances.hard_knapsacks import hard_knapsack
 from depl.instances.reductions.knapsack import Knapsack, best_by_capacity
 from depl.models.exact import counted
 from depl.models.exact.assignments import Assignment, assignments
 from depl.models.exact.clusters import cheapest_clusters
 from depl.models.exact.counted import CountedSubproblem
-from depl.models.exact.first_plans import Neighbourhood, gained, priced_plan
+from depl.models.exact.first_plans import Neighbourhood, priced_plan
 from depl.models.exact.kernels import Sample
 from depl.models.exact.prices import Prices
 from depl.models.exact.sampled import SampledProblem
@@ -24,9 +23,7 @@ from depl.models.problem.laws import Forbidden
 from depl.models.scenarios.draws import draw_scenarios
 from depl.models.solving.result import Termination
 from tests.models.exact.test_counted import searched
-from tests.oracles.search import cheapest, sampled, tiny_problems, with_negative_switches
-
-TINY = depl.load("tiny")
+from tests.oracles.search import cheapest, tiny_problems, with_negative_switches
 
 
 def allowed_switches(problem: SampledProblem, assignment: Assignment, kinds: Iterable[int]) -> bool:
@@ -104,27 +101,6 @@ def begun_with(problems: list[SampledProblem], place: str | None) -> list[Sample
     return changed
 
 
-@pytest.mark.parametrize("limit", ["loose", "tight", "short", "none"])
-def test_a_plan_with_at_most_one_switch_is_in_time_where_one_written_out_is(limit):
-    """The tightest limit is the time of the fastest plan that gains enough: it keeps it."""
-    problem = sampled(TINY.replace(maximum_time=None, round_deadline=50.0), 10)
-    for assignment in assignments(problem):
-        times = assignment.cheapest(Prices.of(problem).fastest)
-        for needed in (0.3 * problem.needed, 0.6 * problem.needed, problem.needed, 100.0 * problem.needed):
-            sums = [
-                sum(times[k, kind] for k, kind in enumerate(kinds))
-                for kinds in at_most_one_switch(problem, assignment)
-                if gains_enough(problem, assignment, kinds, needed)
-            ]
-            least = min(sums, default=math.inf)
-            if not math.isfinite(least) and limit != "none":
-                continue
-            factor = {"loose": 2.0, "tight": 1.0, "short": 1 - 1e-6, "none": math.inf}[limit]
-            maximum_time = None if limit == "none" else least * factor
-            near = Neighbourhood(problem, Prices(Prices.of(problem).costs, maximum_time), assignment)
-            assert near.in_time(needed) == (math.isfinite(least) and limit != "short")
-
-
 @pytest.fixture
 def always_priced(monkeypatch):
     monkeypatch.setattr(counted, "LONG", 1)
@@ -179,39 +155,6 @@ def small_sample(gains, losses, needed, allowed=0, first=-1, follow=None):
         gains, losses, np.ones((models, models), bool) if follow is None else follow,
         np.arange(models), first, needed, allowed, np.ones(models, bool),
     )  # fmt: skip
-
-
-@pytest.mark.parametrize("seed", range(8))
-def test_a_priced_plan_gains_enough_and_costs_little_more_than_the_cheapest(seed):
-    rng = np.random.default_rng(seed)
-    epochs, models, size, allowed = 5, 3, 4, 1
-    follow = rng.random((models, models)) < 0.8
-    np.fill_diagonal(follow, True)
-    sample = small_sample(
-        rng.uniform(0.2, 1, (epochs, models, size)), rng.uniform(-0.1, 0.2, (epochs, models, models, size)),
-        2.0, allowed, int(rng.integers(-1, models)), follow,
-    )  # fmt: skip
-    costs = rng.uniform(1, 3, (epochs, models))
-    best = math.inf
-    for length in range(1, epochs + 1):
-        for kinds in itertools.product(range(models), repeat=length):
-            total, before, possible = np.zeros(size), sample.first_model, True
-            for k, kind in enumerate(kinds):
-                total += sample.gains[k, kind]
-                if before not in (-1, kind):
-                    possible &= bool(follow[before, kind])
-                    total -= sample.switch_losses[k, before, kind]
-                before = kind
-            expected = total if possible else np.full(size, -math.inf)
-            assert gained(sample, np.array(kinds)) == pytest.approx(expected)
-            if possible and (total < sample.needed).sum() <= allowed:
-                best = min(best, sum(costs[k, kind] for k, kind in enumerate(kinds)))
-    found = priced_plan(sample, costs)
-    assert found is not None
-    reached = gained(sample, np.array(found))
-    assert (reached < sample.needed).sum() <= allowed
-    cost = sum(costs[k, kind] for k, kind in enumerate(found))
-    assert best - 1e-9 <= cost <= 1.6 * best
 
 
 @pytest.mark.parametrize("seed", [5, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(6, 12))])

@@ -15,7 +15,7 @@ from depl.models.exact.choices import Choices
 from depl.models.exact.chord_search import ChordSearch
 from depl.models.exact.chords import ChordedProblem
 from depl.models.exact.clusters import cheapest_clusters
-from depl.models.exact.labels import LabelSearch, mark_undominated
+from depl.models.exact.labels import LabelSearch
 from depl.models.exact.law_judge import LawJudge, Moments
 from depl.models.exact.prices import Prices
 from depl.models.problem.instance import Cluster, Dataset, Instance, Model, Target
@@ -105,19 +105,6 @@ def test_bounds_and_plans_of_spans_agree_with_all_plans(seed: int) -> None:
                     assert again == (None, True)
             best = min((cost for _, cost in by_plan.values()), default=math.inf)
             assert min(found, default=math.inf) == pytest.approx(best, rel=1e-12)
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_a_label_stays_unless_one_before_has_as_much_of_both(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    assured, gains = rng.integers(0, 12, (2, 60)).astype(float)
-    kept = np.empty(60, dtype=bool)
-    mark_undominated(assured, gains, kept)
-    for place in range(60):
-        before = slice(place)
-        assert kept[place] == (
-            not ((assured[before] >= assured[place]) & (gains[before] >= gains[place])).any()
-        )
 
 
 def knapsack_of(seed: int) -> tuple[ChanceKnapsack, float]:

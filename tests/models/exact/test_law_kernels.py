@@ -1,6 +1,5 @@
 """The compiled search under the law against the same tree written out, however often it is paused."""
 
-import itertools
 import math
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
@@ -14,7 +13,7 @@ from depl.models.exact.choices import Choices
 from depl.models.exact.kernels import Laws, _violation
 from depl.models.exact.law import LawSubproblem
 from depl.models.exact.law_completions import product_rounding
-from depl.models.exact.law_grid import rounded_units, transform_units
+from depl.models.exact.law_grid import transform_units
 from depl.models.problem.laws import Empirical
 from tests.cases.law_search_cases import AWKWARD, SURE, constant, grid_for, make, prefix_bound, subproblem
 
@@ -64,13 +63,6 @@ def leaves_of(search: LawSubproblem, nodes: int) -> Iterator[list[int]]:
         leaf = search.proceed(nodes)
         if leaf is not None:
             yield leaf
-
-
-def test_what_a_transform_may_be_off_grows_with_its_stages_and_not_less_between_powers_of_two() -> None:
-    one = transform_units(2)
-    for points in (3, 5, 1000, 1025, 2**16 - 1):
-        assert transform_units(points) >= one * math.log2(points)
-    assert transform_units(1) == one > 0
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -187,15 +179,6 @@ def test_a_bound_is_below_the_truth_where_the_errors_of_all_epochs_have_one_dire
     compiled, written, truth, doubt = violation_and_truth(law, values, epochs)
     assert compiled + doubt - truth > 1e-12
     assert max(compiled, written) <= truth
-
-
-def test_the_doubt_grows_with_the_epochs_and_covers_what_each_of_them_may_be_off() -> None:
-    for epochs, size in itertools.product((1, 70, 71, 200, 1000, 100_000), (64, 4096)):
-        units = (
-            epochs * (2 * transform_units(size) + 2 * math.sqrt(5) + 1) + transform_units(size) + size / 2 + 5
-        )
-        assert units * 2.0**-53 < product_rounding(epochs, size) < 1.1 * units * 2.0**-53 + 1e-14
-    assert rounded_units(1e15) == math.inf
 
 
 @pytest.mark.parametrize("size", [64, 90, 128, 135])

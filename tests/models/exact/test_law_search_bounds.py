@@ -7,15 +7,13 @@ import numpy as np
 import pytest
 from scipy import fft
 
-import depl
-from depl.instances.generator import random_instances
 from depl.models.exact.assignments import assignments
 from depl.models.exact.choices import Choices
 from depl.models.exact.clusters import Clustered
 from depl.models.exact.law_grid import Grid, GridLaw, GridSteps, make_grid
 from depl.models.exact.prices import Prices
 from depl.models.problem.epochs import loss_step
-from depl.models.problem.laws import Deterministic, Empirical, Normal, Zero
+from depl.models.problem.laws import Deterministic, Empirical, Normal
 from depl.models.risk.certify import certified_violation
 from tests.cases.law_search_cases import (
     AWKWARD,
@@ -35,7 +33,6 @@ from tests.cases.law_search_cases import (
     violation_of,
 )
 
-TINY = depl.load("tiny")
 GRIDS = ((64, 0.8, 0.3, 4), (128, 2.0, 1.0, 24), (512, 4.0, 0.2, 16), (1024, 3.0, 2.0, 24))
 """Points, tilt, room above the start in falls, cells."""
 ORDER = {name: place for place, name in enumerate(AWKWARD)}
@@ -68,27 +65,6 @@ def test_no_completion_of_a_prefix_beats_its_bound(name, count):
             assert bound <= least + doubt(search)
             checked += 1
     assert checked == len(pairs) * count >= 6
-
-
-@pytest.mark.parametrize(
-    "seed", [3, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (0, 1, 2, 4, 5))]
-)
-def test_the_bounds_hold_on_random_instances_with_several_clusters_and_datasets(seed):
-    rng = np.random.default_rng(seed)
-    shape = {"models": (2, 3), "clusters": (1, 2), "datasets": (1, 2), "maximum_epochs": (3, 3)}
-    checked = 0
-    for instance in random_instances(rng, 3, **shape):
-        problem = Choices(instance)
-        fall = instance.target.initial_loss - instance.target.maximum_loss
-        for assignment in list(assignments(problem))[-2:]:
-            length = 3 if len(assignment.models) <= 3 else 2
-            grid = grid_for(instance, 256, 6.0 / fall, length, 0.3)
-            search = subproblem(problem, length, grid, 16, 0.5, 1e4, assignment)
-            if not search.finished:
-                for bound, least in compared(search, rng, 3):
-                    assert bound <= least + doubt(search)
-                    checked += 1
-    assert checked >= 6
 
 
 @pytest.mark.parametrize(
@@ -166,45 +142,7 @@ def test_every_plan_that_meets_the_target_is_a_leaf(name):
     assert checked
 
 
-@pytest.mark.parametrize("name", ["switches that lose", "heavy tails", "an initial model", "atoms"])
-def test_a_plan_that_just_pays_its_way_is_a_leaf(name):
-    """The cutoff leaves it no more than its own extra charge: not a cell is lost on the way."""
-    problem, length, checked = Choices(AWKWARD[name].replace(quantile_level=0.6)), 4, 0
-    grid = grid_for(problem.instance, 256, 3.0, length)
-    loose = subproblem(problem, length, grid, 24)
-    above, used = extras(loose), loose.cutoff - float(loose._charges.limits[0] - loose._charges.rest[0, 0])
-    for kinds in sequences(problem, loose.assignment, length):
-        loss = final_loss_of(problem, loose.assignment, kinds)
-        if violation_of(loss, problem.instance.target.maximum_loss) <= 0.4:
-            spent = math.fsum(above[k, kind] for k, kind in enumerate(kinds))
-            for cells in (5, 24):
-                search = subproblem(problem, length, grid, cells, cutoff=(used + spent) * (1 + 1e-9))
-                leaves = []
-                while not search.finished:
-                    leaves.append(search.proceed(1000))
-                assert list(kinds) in leaves
-                assert search.root_bound <= search.cutoff
-                checked += 1
-    assert checked
-
-
 # The grid itself.
-
-
-def test_a_grid_has_its_points_and_its_target_above_no_loss_that_meets_it():
-    for instance, points in itertools.product(
-        (TINY, make([constant(Normal(mean=1, variance=1))])), (64, 500)
-    ):
-        grid = make_grid(instance, points, 1.5, 7, 2.0, 1.0)
-        limit = instance.target.maximum_loss - instance.target.initial_loss
-        assert grid.size == points
-        assert grid.lowest * grid.step <= limit - 2.0 * 0.9
-        assert 1.0 - grid.step <= grid.highest * grid.step <= 1.0
-        assert grid.target * grid.step <= limit + 1e-9 < (grid.target + 1) * grid.step
-        assert grid.share * 7 == pytest.approx(1.5 * -limit, rel=1e-8)
-        assert grid.aliased == pytest.approx(2 * math.exp(-1.5 * grid.step * points))
-        mantissa = math.frexp(grid.step)[0] * 256
-        assert mantissa == int(mantissa)
 
 
 def test_an_atom_within_the_tolerance_of_the_target_meets_it_on_the_grid():
@@ -299,15 +237,6 @@ def test_what_wraps_round_adds_less_than_is_allowed_for(size):
 # Bounds from mean gains.
 
 
-def test_a_plan_that_wraps_round_and_meets_the_budget_exactly_is_kept():
-    """A tenth is a disaster, the rest falls below the grid and returns at its top, where it misses."""
-    noise = Empirical(values=(-1000.0, 5.2), weights=(1.0, 9.0))
-    instance = make([constant(noise)], maximum_epochs=1)
-    search = subproblem(Choices(instance), 1, make_grid(instance, 128, 1.4, 1, 0.5, 1.0))
-    assert 0.1 * (1 + 1e-6) < prefix_bound(search, (0,), 0.0) <= search._risk.most
-    assert search.proceed(10) == [0]
-
-
 def mean_bounds(problem: Choices, time_price: float, cost: float) -> list[float]:
     """By number of epochs, beside an incumbent of that cost."""
     search = law_search(problem.instance)
@@ -333,19 +262,3 @@ def test_bounds_from_mean_gains_hold_for_every_plan_that_meets_the_target(name):
                     assert bounds[length] <= paid + 1e-9 * max(1.0, abs(paid))
                     checked += 1
     assert checked
-
-
-@pytest.mark.parametrize(
-    ("switch", "rising"),
-    [(Zero(), False), (Deterministic(value=-0.6), False), (Deterministic(value=0.4), True)],
-)
-@pytest.mark.parametrize("gains", [(1.0, 2.0), (-0.5, 2.0)])
-def test_what_cannot_raise_the_loss_is_the_same_without_rises_and_what_can_is_not(switch, rising, gains):
-    atoms, sure = constant(Empirical(values=gains)), constant(Deterministic(value=0.7))
-    problem = Choices(make([atoms, sure], switch=switch))
-    found = subproblem(problem, 3, grid_for(problem.instance, 256, 1.0, 3))._risk
-    places = list(np.ndindex(found.rises.shape))  # no switch is forbidden
-    same = [bool(np.array_equal(found.clipped[place], found.transforms[place])) for place in places]
-    assert same == [int(found.rises[place]) == 0 for place in places]
-    assert any(same)
-    assert all(same) == (not rising and min(gains) > 0)

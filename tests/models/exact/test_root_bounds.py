@@ -17,14 +17,12 @@ from depl.models.exact.assignments import (
     kind_gains,
     make_sample,
 )
-from depl.models.exact.choices import Choices
 from depl.models.exact.counted import CountedSubproblem, required_mean
-from depl.models.exact.kernels import Sample, priced_prefixes, reachable_gains
+from depl.models.exact.kernels import Sample, reachable_gains
 from depl.models.exact.prices import Prices
 from depl.models.exact.root_bounds import best_root_bound, length_bounds, root_bound
 from depl.models.exact.sampled import SampledProblem
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.problem.epoch_costs import price
 from depl.models.problem.laws import FloatArray
 from depl.models.solving.result import DualBound
 from tests.oracles.search import cheapest, feasible_plans, sampled, tiny_problems, with_negative_switches
@@ -118,22 +116,6 @@ def test_reachable_gains_are_the_best_gains_within_the_budget_rounded_up():
             assert np.all(row[~known] < -1e29)
 
 
-def test_priced_prefixes_are_the_least_priced_sequences():
-    problem = tiny_problems(21, 2)[1]
-    assignment = list(assignments(problem))[-1]
-    costs = np.random.default_rng(1).uniform(0, 1, (problem.epochs, len(assignment.models)))
-    costs[1, 0] = math.inf
-    sample = make_sample(problem, assignment, np.arange(len(problem.scenarios)))
-    values = priced_prefixes(sample, costs, 0.7)
-    assert not values[0].any()
-    for length in range(1, problem.epochs + 1):
-        best = np.full(len(problem.scenarios), np.inf)
-        for kinds in paths(problem, assignment, length):
-            cost = sum(costs[k, kind] for k, kind in enumerate(kinds))
-            best = np.minimum(best, cost - 0.7 * path_gain(problem, assignment, kinds))
-        np.testing.assert_allclose(values[length], best, rtol=1e-12, atol=1e-12)
-
-
 def written_root_bound(problem: SampledProblem, time_price: float, gain_price: float) -> float:
     """The definition of the root bound, written out over all sequences."""
     if problem.misses(()) <= problem.allowed:
@@ -223,20 +205,6 @@ def test_every_feasible_plan_has_the_mean_gain_that_is_required(seed):
         assert problem.gain(choices).mean() >= required[used, len(choices)]
 
 
-def test_gains_far_above_what_is_needed_ask_for_no_more_than_they_are():
-    """Deviations are differences of large gains, and their sum is not 0 but what rounding left."""
-    rng = np.random.default_rng(46)
-    seen = 0.0
-    for _ in range(20):
-        gains = 1e8 + rng.normal(size=(3, 1, 40))
-        none = np.zeros((3, 1, 1, 40))
-        yes = np.ones((1, 1), dtype=bool)
-        sample = Sample(gains, none, yes, np.zeros(1, dtype=np.intp), -1, 4.0, 2, np.ones(1, dtype=bool))
-        assert required_of(sample) <= gains.mean(axis=-1).sum()
-        seen = max(seen, float((gains - gains.mean(axis=-1, keepdims=True)).sum(axis=-1).max()))
-    assert seen > 1e-9 * 40 * (4 + 5)  # more than a slack without the gains would have granted
-
-
 def test_prices_that_make_no_sense_are_refused():
     problem = sampled(TINY, 5)
     with pytest.raises(InvalidInputError, match="gain_price"):
@@ -257,30 +225,9 @@ def with_clusters(count: int) -> depl.Instance:
     return TINY.replace(clusters=clusters, transfers=())
 
 
-@pytest.mark.parametrize(("clusters", "count"), [(2, 4**2), (6, 4**6), (7, 1 + 7 * 3)])
-def test_all_assignments_are_listed_up_to_the_largest_number_and_then_those_that_epochs_can_use(
-    clusters: int, count: int
-) -> None:
-    """One epoch can use one cluster of seven; leaving all of them out is not listed."""
-    problem = Choices(with_clusters(clusters).replace(maximum_epochs=1))
-    assert 4**6 - 1 <= LARGEST_ASSIGNMENTS < 4**7 - 1
-    assert count_assignments(problem) == len(list(assignments(problem))) == count - 1
-
-
 def test_more_assignments_than_the_root_bound_tells_apart_are_relaxed_together():
     problem = sampled(with_clusters(12), 10)
     assert count_assignments(problem) == 12 * 3 + 66 * 3**2 + 220 * 3**3 > LARGEST_ASSIGNMENTS  # three epochs
     relaxed = everything_allowed(problem)
     assert sorted(g for row in relaxed.options for g in row) == list(range(len(problem.configurations)))
     assert 0 < best_root_bound(problem, 1.0).bound < math.inf
-
-
-def test_prices_are_those_of_the_allocation():
-    for problem in tiny_problems(40, 6):
-        prices = Prices.of(problem)
-        for multiplier in (0.0, 0.3, 7.0):
-            table = prices.at(multiplier)
-            for (k, g), value in np.ndenumerate(table):
-                deadline = problem.instance.target.round_deadline
-                known = price(problem.loads[k][g], multiplier, deadline)
-                assert value == pytest.approx(known, rel=1e-12)

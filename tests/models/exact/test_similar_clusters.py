@@ -15,15 +15,8 @@ from depl.models.exact.clusters import cheapest_clusters
 from depl.models.exact.prices import Prices
 from depl.models.problem.instance import Cluster, ComputeTable, Instance, Model
 
-STEPS = 2_000
-"""Splits of a count that may be begun between two looks at the clock: 100 epochs over 10 clusters, twice."""
-
 CHOICES = 2_000
 """Choices that are enough for ten clusters; without bounds there are 10**12."""
-
-
-class NoLookError(Exception):
-    """Work goes on, and nobody asks whether it may."""
 
 
 def similar(bell: Instance, seed: int, sites: int = 10, epochs: int = 100, vary: bool = False) -> Instance:
@@ -62,33 +55,6 @@ def parts(instance: Instance) -> tuple[Choices, Prices, Assignment]:
     problem = Choices(instance)
     pairs = [(cluster, len(problem.subsets) - 1) for cluster in range(len(instance.clusters))]
     return problem, Prices.of(problem), make_assignment(problem, pairs)
-
-
-@pytest.mark.parametrize(("seed", "time"), [(0, 110), (0, 160), (4, 160), (6, 160)])
-@pytest.mark.parametrize("vary", [False, True])
-def test_the_clock_is_looked_at_while_clusters_are_listed_and_ends_it_at_once(
-    bell: Instance, seed: int, time: float, vary: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    problem, prices, assignment = parts(similar(bell, seed, vary=vary).replace(maximum_time=time))
-    looks, begun = [0], [0]  # how often the clock was looked at, and splits begun since then
-    split = clusters._compositions
-
-    def counted(*arguments: object) -> object:
-        begun[0] += 1
-        if begun[0] > STEPS:
-            raise NoLookError
-        return split(*arguments)  # type: ignore[arg-type]
-
-    def proceed() -> bool:
-        looks[0] += 1
-        begun[0] = 0
-        return looks[0] <= allowed
-
-    monkeypatch.setattr(clusters, "_compositions", counted)
-    for allowed in (0, 3):
-        looks[0] = begun[0] = 0
-        assert cheapest_clusters(problem, prices, assignment, [0] * 100, 1.0, math.inf, proceed) is not None
-        assert looks[0] <= allowed + 1
 
 
 @pytest.mark.parametrize("seed", range(2, 8))

@@ -15,7 +15,7 @@ from depl.models.exact.counted import CountedSubproblem
 from depl.models.exact.counted import required_mean as required_of
 from depl.models.exact.prices import Prices
 from depl.models.exact.sampled import SampledProblem
-from depl.models.exact.subproblem import Subproblem, cell_scale, whole_cells
+from depl.models.exact.subproblem import Subproblem, cell_scale
 from depl.models.foundation.tolerances import TIME_TOLERANCE
 from depl.models.problem.instance import Switch
 from depl.models.problem.laws import Deterministic, Empirical, Forbidden
@@ -233,23 +233,6 @@ def test_limits_allow_for_the_rounding_of_sums_and_for_no_more(
         assert most * (1 + Fraction(EPOCHS, 2**53)) <= Fraction(time) <= most * (1 + Fraction(1, 10**11))
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_there_is_a_cell_for_every_charge_within_the_budget(seed: int) -> None:
-    """Cells are looked up from 0, so there is one more of them than the budget has."""
-    rng = np.random.default_rng(seed)
-    unit = int(rng.integers(1, 6))
-    extras = unit * rng.integers(0, 30, 20).astype(float)
-    for budget in (float(extras.max()), float(extras.max()) + 0.4 * unit):
-        scale, cells = whole_cells(extras, budget, 1000)
-        assert Fraction(scale) == Fraction(1.0 / math.gcd(*map(int, extras)))
-        assert cells == round(float(extras.max()) * scale) + 1
-        assert whole_cells(extras, budget, cells) == (scale, cells)
-        assert whole_cells(extras, budget, cells - 1) is None
-        for most in (2, 10, 100):
-            scale, cells = cell_scale(extras + 0.25, budget + 0.25, most)
-            assert cells - 1 <= (budget + 0.25) * scale + 1e-6 < cells
-
-
 def lost(extras: np.ndarray, scale: float) -> float:
     """Mean share of an extra charge that is lost when it is rounded down to cells, half a millionth less."""
     cells = extras[extras > 0] * scale
@@ -284,29 +267,3 @@ def test_numbers_are_rounded_to_single_precision_upward_and_whole_ones_are_kept(
         found = kernels._at_least(value)
         assert found == np.float32(found)
         assert value <= float(found) <= value + 2 * float(np.spacing(np.float32(abs(value))))
-
-
-def test_an_epoch_is_affordable_where_what_is_spent_and_the_least_of_the_rest_keep_all_limits() -> None:
-    """Charges are whole numbers, so that nothing is rounded and many sums meet their limit."""
-    rng, seen = np.random.default_rng(5), set()
-    for _ in range(300):
-        values = rng.integers(0, 6, (2, 3, 2)).astype(float)
-        rest = np.zeros((2, 4))
-        rest[:, :3] = values.min(axis=2)[:, ::-1].cumsum(axis=1)[:, ::-1]
-        limits, spent = rng.integers(2, 12, 2).astype(float), np.zeros((2, 4))
-        depth, kind = int(rng.integers(3)), int(rng.integers(2))
-        spent[:, depth] = rng.integers(0, 5, 2)
-        total = spent[:, depth] + values[:, depth, kind]
-        least = [
-            min(
-                sum(row[k, kind] for k, kind in enumerate(later, depth + 1))
-                for later in itertools.product(range(2), repeat=2 - depth)
-            )
-            for row in values
-        ]
-        found = kernels.affordable(kernels.Charges(values, rest, limits, spent), depth, kind)
-        assert found == bool(np.all(total + least <= limits))
-        if found:
-            assert spent[:, depth + 1].tolist() == total.tolist()
-        seen.add((found, bool(np.any(total + least == limits)), bool(np.all(total <= limits))))
-    assert {(True, True, True), (False, False, True), (False, False, False)} <= seen

@@ -29,7 +29,6 @@ from depl.models.risk.certify import certified_violation
 from depl.models.scenarios.draws import allowed_misses, draw_scenarios
 from depl.models.solving.methods import Limits, Outcome
 from depl.models.solving.result import Termination
-from depl.models.solving.solve import solve
 from tests.cases.memory_cases import (
     cheapest_cost,
     instance_of,
@@ -101,31 +100,6 @@ def test_the_plan_is_a_cheapest_of_all_that_meet_the_target(cases: list[Case]) -
     assert free > 5
 
 
-@pytest.mark.parametrize("residuals", ["per_run", "independent"])
-def test_plans_that_enough_runs_went_through_do_not_deviate(residuals: str) -> None:
-    """Where residuals are drawn afresh no run is followed, and all plans deviate."""
-    per_run = residuals == "per_run"
-    for runs, maximum, plan in ((19, 2.5, per_run), (18, 2.5, False), (18, 12.5, True)):
-        law = halves(runs, residuals=residuals, deviations=(10.0,))
-        outcome = enumerate_plans(instance_of(law, maximum_loss=maximum), Limits())
-        assert (outcome.plan is not None) == plan
-
-
-def test_solve_takes_the_plan_through_the_verifier(cases: list[Case]) -> None:
-    solved = 0
-    for case in (case for case in cases if case.oracle.document.scale == "loss"):
-        result = solve(case.instance)
-        met = case.met()
-        assert (result.plan is None) == (not met)
-        if met:
-            assert result.cost == pytest.approx(met[0][0], rel=1e-9)
-            assert result.termination is Termination.OPTIMAL
-            assert result.violation is not None
-            assert result.violation.exact == case.violation(result.plan.schedule)  # type: ignore[union-attr]
-            solved += 1
-    assert solved >= 5
-
-
 def test_the_method_scenario_search_lists_the_same_schedules(cases: list[Case]) -> None:
     for case in cases[:6]:
         hundred = draw_scenarios(case.instance, 100, 2)
@@ -141,16 +115,6 @@ def test_more_schedules_than_allowed_are_refused(cases: list[Case], monkeypatch:
         enumerate_plans(case.instance, Limits(), 1)
     with pytest.raises(NotCoveredError, match="more than 1 schedules"):
         enumerate_on_scenarios(case.instance, Limits(), draw_scenarios(case.instance, 5))
-
-
-@pytest.mark.parametrize("residuals", ["per_run", "independent"])
-def test_a_target_of_no_loss_at_all_is_unreachable_where_losses_have_logarithms(residuals: str) -> None:
-    instance = instance_of(halves(residuals=residuals, scale="log"), maximum_loss=0.0)
-    on_ten_draws = enumerate_on_scenarios(instance, Limits(), draw_scenarios(instance, 10))
-    for outcome in (enumerate_plans(instance, Limits()), on_ten_draws):
-        assert outcome.termination is Termination.INFEASIBLE
-        assert outcome.reason is not None
-        assert outcome.reason.startswith("models: target 0 at omega 0.9 unreachable")
 
 
 def test_a_clock_and_an_interrupt_end_in_an_outcome(cases: list[Case]) -> None:

@@ -22,7 +22,7 @@ from tests.cases.memory_cases import (
     with_tables,
 )
 from tests.cases.observed_run_cases import observed_cases, rest_of
-from tests.oracles.traced_law import Oracle, Schedule, places
+from tests.oracles.traced_law import Oracle, Schedule
 
 LIMITS: list[dict[str, float | None]] = [
     {"maximum_time": 20.0},
@@ -95,30 +95,6 @@ def test_the_schedules_are_those_inside_the_support_that_keep_the_time_limits(
     assert returned > 0
 
 
-def test_nodes_know_their_stages_costs_and_means(instances: list[Instance]) -> None:
-    moved = 0
-    for instance in instances:
-        assert instance.traced_law is not None
-        oracle, candidates = Oracle(instance.traced_law), listed(instance)
-        found = schedules(candidates)
-        assert [len(schedule) for schedule in found] == sorted(len(schedule) for schedule in found)
-        for index, (node, schedule) in enumerate(zip(candidates.nodes, found, strict=True)):
-            assert node.parent < index
-            assert (found[node.parent] if node.parent >= 0 else ()) == schedule[:-1]
-            assert node.place == places(schedule)[-1]
-            stages = [(trained, len(list(items))) for trained, items in itertools.groupby(schedule)]
-            assert [(end.trained, end.age) for end in node.ends] == stages
-            assert node.cost == pytest.approx(cheapest_cost(instance, schedule), rel=1e-9, abs=1e-12)
-            mean = oracle.first_losses(schedule[0]).mean()
-            for place in places(schedule):
-                mean = float(oracle.step(place, mean, 0.0))
-            assert node.mean == pytest.approx(mean, abs=1e-12)
-            moved += {cluster for _, cluster in schedule} == {"edge", "far"}
-        costs = [candidates.nodes[node].cost for node in candidates.by_cost(range(len(found))).tolist()]
-        assert costs == sorted(node.cost for node in candidates.nodes)
-    assert moved > 30
-
-
 def test_more_schedules_than_allowed_are_refused_and_as_many_are_not() -> None:
     instance = drawn(4)
     count = len(listed(instance).nodes)
@@ -127,16 +103,6 @@ def test_more_schedules_than_allowed_are_refused_and_as_many_are_not() -> None:
     for allowed in (count - 1, 1, 0):
         with pytest.raises(NotCoveredError, match=f"more than {allowed} schedules; lower maximum_epochs"):
             listed(instance, allowed)
-
-
-def test_the_listing_can_be_stopped_between_epochs() -> None:
-    instance = drawn(4)
-    assert instance.traced_law is not None
-    longest = max(len(schedule) for schedule in schedules(listed(instance)))
-    for patience in range(longest + 2):
-        asked = iter([True] * patience + [False] * 10)
-        found = all_candidates(instance, instance.traced_law.law, 10_000, asked.__next__)
-        assert (found is None) == (patience < longest)
 
 
 def _stage_ends(places: list[Position]) -> list[Position]:

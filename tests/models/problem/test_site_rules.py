@@ -19,7 +19,7 @@ from depl.models.problem.plan import Plan
 from depl.models.problem.site_rules import most_capable_cluster, why_not_idle
 from depl.models.solving.early_stopping import early_stopping
 from depl.showing.explain import explain
-from tests.cases.site_cases import with_rules
+from depl.testing.problems import with_rules
 from tests.problems import plan, site
 
 change = msgspec.structs.replace

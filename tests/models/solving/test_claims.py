@@ -1,7 +1,6 @@
 """What a method of one's own says of all plans is its claim, unless the verifier proves or refutes it."""
 
 import json
-import math
 from collections.abc import Callable
 
 import pytest
@@ -11,7 +10,7 @@ from depl.benchmarks.measure.outcome import tried
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 from depl.models.solving import methods
-from depl.models.solving.methods import Outcome, find, is_shipped, register
+from depl.models.solving.methods import Outcome, find, register
 from depl.models.solving.result import Result, Solution, Termination
 from depl.models.solving.solve import VerificationError, solve
 
@@ -40,17 +39,6 @@ def greedy(instance: Instance) -> Plan:
 
 def cost_of(instance: Instance, plan: Plan) -> float:
     return depl.evaluate(instance, plan).cost
-
-
-@pytest.mark.parametrize("said", [True, False])
-def test_a_plan_that_is_called_optimal_and_is_not_is_refused(tiny: Instance, says: Says, said: bool) -> None:
-    plan = greedy(tiny)
-    cost = cost_of(tiny, plan)
-    assert cost > 30 * 1.01  # the listing meets a plan of 30 first; the optimum, by hand, is 28
-    with pytest.raises(
-        VerificationError, match=r"claim: lower_bound: .* exceeds the cost 30 of another plan"
-    ):
-        says(tiny, Outcome(Termination.OPTIMAL, plan, cost if said else -math.inf))
 
 
 def test_a_plan_that_the_verifier_proves_cheapest_is_proved(
@@ -94,16 +82,3 @@ def test_what_nobody_can_check_is_told_as_a_claim(says: Says, termination: Termi
     assert "claimed lower bound" in repr(result)
     seen = tried(instance, "own")  # and the benchmarks compare nobody with it
     assert (seen.proved, seen.within_gap, seen.lower_bound) == (False, False, None)
-
-
-def test_a_plan_without_a_bound_claims_nothing_and_shipped_methods_prove(tiny: Instance, says: Says) -> None:
-    assert not says(tiny, Outcome(Termination.EXHAUSTED, greedy(tiny))).claimed
-    proved = solve(depl.load("paper-alexnet-13"), "exact")
-    assert (proved.claimed, proved.solution) == (False, Solution.PROVEN_OPTIMAL)
-    assert "proved cheapest" in str(proved)
-
-
-def test_shipped_is_who_depl_registers_and_stays_so(says: Says, tiny: Instance) -> None:
-    says(tiny, Outcome(Termination.EXHAUSTED, None))
-    register("exact", find("exact").run)
-    assert [is_shipped(name) for name in ("exact", "auto", "own", "nobody")] == [True, True, False, False]

@@ -1,6 +1,5 @@
 """What a method tells of its decisions and the seconds of its stages, from the method to the command line."""
 
-import json
 import math
 
 import pytest
@@ -8,7 +7,7 @@ import pytest
 import depl
 from depl.commands.answer import ExitCode
 from depl.models.solving.decisions import Decision, Stage, StageClock, told
-from depl.models.solving.methods import Limits, Outcome
+from depl.models.solving.methods import Outcome
 from depl.models.solving.result import Termination
 
 WENT_BACK = Decision(Stage.DATA, "d1 on far", "no models reach the target", False, lower_bound=math.inf)
@@ -20,19 +19,6 @@ def test_every_decision_is_a_line_that_says_its_stage_and_where_the_method_went_
         "  1. data: d1 on far: no models reach the target; went back",
         "  2. resources: 2 epochs on near: kept (cost 3.5, at least 3.25)",
     ]
-
-
-def test_decisions_travel_with_the_result_and_into_json():
-    def tells(instance: depl.Instance, limits: Limits) -> Outcome:
-        """Give up, but say why."""
-        return Outcome(Termination.EXHAUSTED, None, decisions=(WENT_BACK, KEPT))
-
-    depl.register("tells", tells)
-    result = depl.solve(depl.load("tiny"), "tells")
-    assert result.decisions == (WENT_BACK, KEPT)
-    first, second = json.loads(result.to_json())["decisions"]
-    assert (first["stage"], first["kept"], first["lower_bound"]) == ("data", False, None)
-    assert (second["cost"], second["choice"]) == (3.5, "2 epochs on near")
 
 
 def test_explain_on_the_command_line_prints_them_even_without_a_plan(capsys):
@@ -69,22 +55,6 @@ class Hand:
 
     def move(self, seconds: float) -> None:
         self.moment += seconds
-
-
-def test_a_stage_counts_what_it_takes_itself_and_nothing_between_stages():
-    hand = Hand()
-    clock = StageClock(hand)
-    hand.move(1)
-    with clock.during(Stage.DATA):
-        hand.move(2)
-        with clock.during(Stage.MODELS):
-            hand.move(4)
-        hand.move(8)
-        assert clock.seconds == {"data": 10, "models": 4}  # a running stage is counted so far
-    hand.move(16)
-    with clock.during(Stage.DATA):
-        hand.move(32)
-    assert clock.seconds == {"data": 42, "models": 4}
 
 
 def test_an_item_counts_for_its_making_not_for_its_use_also_where_it_fails():

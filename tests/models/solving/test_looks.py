@@ -19,21 +19,17 @@ from depl.models.exact.plan_classes import plan_classes
 from depl.models.exact.sampled import SampledProblem
 from depl.models.foundation import clock as clocks
 from depl.models.foundation.deadline import LEEWAY, OutOfTimeError, deadline
-from depl.models.foundation.errors import NotCoveredError
 from depl.models.policy.dynamic import lower, upper
 from depl.models.policy.grid import Expectations, Grid
 from depl.models.policy.process import process
 from depl.models.problem.epochs import gain_moments, loss_step, switch_moments, switch_step, switch_steps
 from depl.models.problem.instance import Instance
-from depl.models.problem.plan import Plan
 from depl.models.programs.attainable import attainable
-from depl.models.programs.finished import program
 from depl.models.programs.formulations import Price
 from depl.models.scenarios import draws
 from depl.models.scenarios.draws import draw_scenarios
-from depl.models.solving import solve as solving
 from depl.models.solving.result import Termination
-from depl.models.solving.solve import Request, solve
+from depl.models.solving.solve import solve
 
 MODELS, EPOCHS, SCENARIOS = 3, 4, 5
 PAIRS = MODELS * (MODELS - 1)
@@ -190,31 +186,3 @@ def test_drawing_scenarios_is_within_the_limit_of_a_solve(
     assert result.termination is Termination.TIME_LIMIT
     assert result.plan is None
     assert clock.now <= 100 + 2 + LEEWAY + 1
-
-
-def test_drawing_scenarios_is_within_the_limit_of_a_program(instance: Instance, clock: _Clock) -> None:
-    with pytest.raises(NotCoveredError, match="the time was over"):
-        program(instance, SCENARIOS, time_limit=2.0)
-    assert clock.now <= 100 + 2 + LEEWAY + 1
-
-
-def test_a_limit_counts_from_the_entry_of_a_solve(
-    instance: Instance, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Looking at the plan to start from is within it."""
-    clock, begun = _Clock(), []
-
-    def late(*given: object) -> Plan:
-        clock.now += 7.0
-        return Plan()
-
-    def run(request: Request, scenarios: object) -> object:
-        begun.append(request.limits.started)
-        raise OutOfTimeError
-
-    monkeypatch.setattr(clocks, "time", clock)
-    monkeypatch.setattr(solving, "_known", late)
-    monkeypatch.setattr(solving, "_run", run)
-    with pytest.raises(OutOfTimeError):
-        solve(instance, "exact", time_limit=2.0, start=Plan())
-    assert begun == [100.0]

@@ -13,7 +13,6 @@ from depl.models.solving.edge import Edge, any_plan, nearest_values
 from depl.models.solving.methods import Limits
 from depl.models.solving.solve import solve
 from depl.showing.limits import explain_instance
-from tests.cases.law_search_cases import BELL, make
 from tests.cases.memory_cases import instance_of
 from tests.cases.traced_law_cases import halves
 
@@ -56,21 +55,6 @@ def test_what_is_reached_has_a_plan_and_what_is_out_of_reach_has_none(
             assert not exists(instance, name, item.failed)
         tighter = item.reached > item.own if name == "omega" else item.reached < item.own
         assert feasible == tighter or item.reached == item.own
-
-
-def test_values_by_hand_where_one_limit_is_in_the_way() -> None:
-    """Four steady epochs of at least 0.7 gain 6; P(N(6, 1.2) >= 4) = 0.966 by the normal law."""
-    rushed = make([BELL], maximum_time=2.0)
-    found = moved(rushed)
-    assert found["T_max"].reached == pytest.approx(2.8)
-    assert found["T_max"].failed == pytest.approx(2.8, rel=0.011)
-    assert found["T_max"].failed < 2.8
-    assert found["K_max"].reached is None  # more epochs take more time
-    lines = explain_instance(rushed).splitlines()
-    assert lines[0] == "'made': proved infeasible: no plan meets the target."
-    assert "  l_max, omega and T_max: each of them alone would do" in lines
-    assert "  not K_max alone: with K_max = 32, too, it is proved that there is no plan" in lines
-    assert any(line.startswith("  T_max  2 asked") and "2.8 is reached" in line for line in lines)
 
 
 def test_what_was_only_not_found_is_not_called_proved(monkeypatch: pytest.MonkeyPatch) -> None:

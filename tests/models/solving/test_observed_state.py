@@ -9,7 +9,7 @@ import pytest
 
 import depl
 from depl.instances.generator import random_instances, random_plan
-from depl.models.evaluation.evaluate import epoch_loads, evaluate, plan_steps
+from depl.models.evaluation.evaluate import evaluate, plan_steps
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.epochs import compose
 from depl.models.problem.instance import ComputeTable, Model
@@ -42,21 +42,6 @@ def drawn(count, seed):
         yield instance, plan, state, remaining_instance(instance, state), remaining_plan(plan, state)
 
 
-def test_the_steps_of_the_rest_are_those_of_the_run_after_the_state():
-    checked = 0
-    for instance, plan, state, rest, left in drawn(80, 0):
-        steps, wanted = plan_steps(rest, left), plan_steps(instance, plan)[state.epoch :]
-        for found, due in zip(steps, wanted, strict=True):
-            assert found.retention == due.retention
-            assert found.shift == pytest.approx(due.shift, rel=1e-14)
-            assert [term.law for term in found.terms] == [term.law for term in due.terms]
-            for one, other in zip(found.terms, due.terms, strict=True):
-                assert one.coefficient == pytest.approx(other.coefficient, rel=1e-14)
-        assert epoch_loads(rest, left) == epoch_loads(instance, plan)[state.epoch :]
-        checked += len(steps)
-    assert checked > 100
-
-
 @pytest.mark.parametrize("count", [12, pytest.param(80, marks=pytest.mark.slow)])
 def test_sunk_cost_and_cost_to_go_make_the_cost_and_the_mean_is_the_conditional_one(count):
     transferred = 0
@@ -87,18 +72,6 @@ def test_decays_go_on_where_they_stopped_and_tables_lose_the_epochs_that_are_ove
     over = remaining_instance(instance, State(epoch=3, loss=4, model="net"))
     assert over.target.maximum_epochs == 0
     assert depl.solve(over, "enumerate").cost == 0
-
-
-def test_data_that_are_there_are_free_and_others_are_not(tiny, tiny_optimum):
-    state = planned_state(tiny, tiny_optimum, 2, 7.0)
-    assert sunk_cost(tiny, tiny_optimum, state) == 1 + 24
-    rest = remaining_instance(tiny, state)
-    assert rest.transfer_cost("sensors", "cloud") == 0
-    assert rest.transfer_cost("archive", "edge") == 2
-    brought = (*state.transferred, ClusterData(cluster="edge", datasets=("archive",)))
-    early = msgspec.structs.replace(state, transferred=brought)
-    assert remaining_instance(tiny, early).transfer_cost("archive", "edge") == 0
-    assert sunk_cost(tiny, tiny_optimum, early) == 1 + 24 + 2
 
 
 def test_states_and_rests_of_rich_instances_are_written_and_read_back(tiny, tiny_optimum):

@@ -91,14 +91,3 @@ def test_the_target_holds_at_the_end_of_its_room_and_not_far_beyond_it(tiny_opti
     assert (room.last, room.relative) == (6.25, pytest.approx(0.25 / 8.5))
     assert evaluate(TINY.replace(maximum_loss=6.25), tiny_optimum).feasible
     assert not evaluate(TINY.replace(maximum_loss=6.249), tiny_optimum).feasible
-
-
-@pytest.mark.parametrize("count", [8, pytest.param(15, marks=pytest.mark.slow)])
-def test_the_nearest_limit_comes_first_and_one_that_fails_has_negative_room(count):
-    for instance, plan in random_cases(3, count):
-        evaluation = evaluate(instance, plan)
-        found = rooms(instance, plan, evaluation)
-        assert [room.relative for room in found] == sorted(room.relative for room in found)
-        (loss,) = (room for room in found if room.name == "l_max")
-        if loss.relative < 0:
-            assert not evaluation.feasible

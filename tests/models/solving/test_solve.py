@@ -9,11 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from msgspec.structs import replace as altered
 
-from depl.instances.generator import random_instances
 from depl.models.evaluation.evaluate import evaluate
 from depl.models.exact.listing import enumerate_plans
 from depl.models.foundation.errors import DeplError, InvalidInputError
@@ -22,7 +19,6 @@ from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Claims, ClusterData, Plan, PlannedEpoch
 from depl.models.solving import methods
 from depl.models.solving.decisions import Decision
-from depl.models.solving.defaults import DEFAULT_METHOD
 from depl.models.solving.methods import Limits, Method, Outcome, find, register, registered
 from depl.models.solving.result import DualBound, Phase, Result, Solution, Termination
 from depl.models.solving.solve import VerificationError, solve
@@ -81,13 +77,6 @@ def test_the_tiny_instance_is_solved_as_by_hand(tiny: Instance, tiny_optimum: Pl
     assert result.instance == tiny.fingerprint
 
 
-def test_auto_solves_where_no_method_is_named(steady: Instance) -> None:
-    result = solve(steady)
-    assert result.method == DEFAULT_METHOD == "auto"
-    assert result.solution is Solution.PROVEN_OPTIMAL
-    assert result.cost == pytest.approx(24)
-
-
 def test_the_plan_of_a_result_carries_claims_that_the_verifier_recomputed(tiny: Instance) -> None:
     plan = solve(tiny, "enumerate").plan
     assert plan is not None
@@ -126,25 +115,6 @@ def test_the_json_of_a_result_has_all_keys_and_a_plan_that_reads_back(tiny: Inst
     assert shown["build_seconds"] <= shown["wall_seconds"]
 
 
-def test_a_result_without_a_plan_has_the_same_keys(tiny: Instance) -> None:
-    shown = json.loads(answered(tiny, Outcome(ENDED, None)).to_json())
-    assert list(shown) == KEYS
-    absent = {*KEYS[3:10], "plan", "scenarios", "dual", "rests_on"}
-    assert {name for name, value in shown.items() if value is None} == absent
-    assert shown["violation"] == shown["quantile"] == {"lower": None, "upper": None}
-    assert (shown["termination"], shown["solution"]) == ("exhausted", "none")
-
-
-def test_an_infeasible_instance_is_bounded_by_infinity_and_says_why(tiny: Instance) -> None:
-    result = solve(tiny.replace(quantile_level=0.9), "enumerate")
-    assert (result.termination, result.solution) == (Termination.INFEASIBLE, Solution.NONE)
-    assert result.lower_bound == math.inf
-    assert result.gap is None
-    assert result.reason is not None
-    assert result.reason.startswith("models: target 6.5 at omega 0.9 ")
-    assert json.loads(result.to_json())["lower_bound"] is None
-
-
 # --- why it stopped, what is held ----------------------------------------------------------------------
 
 PROOFS = (Termination.OPTIMAL, Termination.GAP_REACHED)
@@ -160,26 +130,6 @@ def test_only_a_proof_of_optimality_makes_a_plan_proven_optimal(
         result = answered(steady, Outcome(stopped, steady_plan, bound))
         assert (result.termination, result.solution) == (stopped, held)
         assert (result.cost, result.lower_bound, result.gap) == (24, bound, gap)
-
-
-@pytest.mark.parametrize("stopped", [stopped for stopped in Termination if stopped not in PROOFS])
-def test_a_stop_without_a_plan_holds_nothing(steady: Instance, stopped: Termination) -> None:
-    infeasible = stopped is Termination.INFEASIBLE
-    instance = steady.replace(maximum_loss=-20) if infeasible else steady
-    result = answered(instance, Outcome(stopped, None, 18.0, "data: out of reach"))
-    assert (result.termination, result.solution) == (stopped, Solution.NONE)
-    assert result.lower_bound == (math.inf if infeasible else 18)
-    assert (result.plan, result.cost, result.gap, result.violation) == (None, None, None, None)
-    assert result.reason == "data: out of reach"
-
-
-def test_every_member_of_both_enums_is_written_in_small_letters() -> None:
-    ended = ["optimal", "gap_reached", "infeasible", "time_limit"]
-    ended += ["interrupted", "exhausted", "stuck", "error"]
-    assert [member.value for member in Termination] == ended
-    held = ["proven_optimal", "proven_optimal_under_rows", "feasible", "none"]
-    assert [member.value for member in Solution] == held
-    assert not {member.name for member in Solution} & {member.name for member in Termination}
 
 
 def result_of(cost: float | None, lower_bound: float) -> Result:
@@ -210,12 +160,6 @@ def test_the_gap_is_relative_to_the_cost(cost: float | None, lower_bound: float,
     assert shown == (None if gap is None or math.isinf(gap) else pytest.approx(gap))
 
 
-@given(st.floats(1e-3, 1e9), st.floats(0, 1))
-def test_the_gap_lies_between_nothing_and_everything(cost: float, share: float) -> None:
-    gap = result_of(cost, cost * share).gap
-    assert gap == pytest.approx(1 - share, abs=1e-15)
-
-
 def test_numbers_that_are_not_finite_are_null_in_json(steady: Instance, steady_plan: Plan) -> None:
     found = evaluate(steady, steady_plan)
     found = replace(found, quantile=Interval(-math.inf, 3.0), expected_loss=math.inf)
@@ -229,11 +173,6 @@ def test_numbers_that_are_not_finite_are_null_in_json(steady: Instance, steady_p
     assert shown["quantile"] == {"lower": None, "upper": 3.0}
     assert "Infinity" not in text
     assert "NaN" not in text
-
-
-def test_a_plan_that_costs_nothing_has_no_gap(steady: Instance) -> None:
-    result = answered(steady.replace(maximum_loss=10), Outcome(Termination.OPTIMAL, Plan(), 0.0))
-    assert (result.cost, result.lower_bound, result.gap, result.epochs) == (0, 0, 0, 0)
 
 
 # --- methods of one's own ------------------------------------------------------------------------------
@@ -268,23 +207,6 @@ def test_a_method_receives_the_limits(steady: Instance) -> None:
     assert not Limits().expired()
     assert [row[1:] for row in rows] == [(3.0, 1.0)]
     assert 0 <= rows[0][0] < 60
-
-
-def test_the_same_seed_gives_the_same_result_and_another_may_not(steady: Instance) -> None:
-    def draw(instance: Instance, limits: Limits) -> Plan:
-        """Draws resources that suffice."""
-        return steady_epochs(*np.random.default_rng(limits.seed).uniform(5, 9, 2).tolist())
-
-    register("draw", draw)
-
-    def without_clock(result: Result) -> dict[str, Any]:
-        return {name: value for name, value in result.to_dict().items() if not name.endswith("_seconds")}
-
-    first, again, other = (without_clock(solve(steady, "draw", seed=seed)) for seed in (1, 1, 2))
-    assert first == again
-    assert first["cost"] != other["cost"]
-    one, two = (without_clock(solve(steady, "enumerate")) for _ in range(2))
-    assert one == two
 
 
 def test_methods_are_listed_and_found_by_name(steady: Instance) -> None:
@@ -437,12 +359,6 @@ def test_numbers_of_numpy_and_lists_are_no_malformed_outcome(steady: Instance) -
     assert result.lower_bound == json.loads(result.to_json())["lower_bound"] == 7
 
 
-def test_a_method_that_returns_none_has_found_no_plan(steady: Instance) -> None:
-    result = answered(steady, None)
-    assert (result.termination, result.solution, result.lower_bound) == (ENDED, Solution.NONE, -math.inf)
-    assert "no plan found" in str(result)
-
-
 @pytest.mark.parametrize("run", [lambda instance: None, lambda instance, limits, more: None])
 def test_a_method_that_cannot_be_called_so_is_refused_by_name(steady: Instance, run: object) -> None:
     name = f"called with {run.__code__.co_argcount}"
@@ -477,51 +393,4 @@ def test_a_plan_that_cannot_be_certified_is_refused_even_if_nobody_can_refute_it
         answered(instance, steady_plan)
 
 
-def test_what_a_method_raises_is_not_hidden(steady: Instance) -> None:
-    def broken(instance: Instance, limits: Limits) -> None:
-        raise ZeroDivisionError("in the method")
-
-    register("broken", broken)
-    with pytest.raises(ZeroDivisionError, match="in the method"):
-        solve(steady, "broken")
-
-
 # --- on random instances -------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("count", [2, pytest.param(4, marks=pytest.mark.slow)])
-def test_every_result_agrees_with_the_evaluation_and_the_verifier(count: int) -> None:
-    sizes = {"models": (2, 2), "clusters": (1, 2), "datasets": (1, 2), "maximum_epochs": (2, 4)}
-    states = set()
-    for instance in random_instances(np.random.default_rng(12), count, **sizes):
-        result = solve(instance, "enumerate")
-        states.add(result.solution)
-        if result.plan is None:
-            assert result.termination is Termination.INFEASIBLE
-            continue
-        assert verify(instance, result.plan).ok
-        assert result.evaluation == evaluate(instance, result.plan)
-        assert result.evaluation.feasible
-        assert result.cost == result.evaluation.cost
-        assert result.violation is not None
-        assert result.violation.upper <= instance.target.violation_budget
-    assert Solution.PROVEN_OPTIMAL in states
-
-
-@pytest.mark.parametrize("method", ["exact", "depl-paper", "scenario-search"])
-def test_numbers_of_numpy_are_numbers_everywhere(tiny: Instance, method: str) -> None:
-    """The same solve by plain numbers is the oracle; results and plans must be written as well."""
-    options: dict[str, Any] = {"eta": np.int64(50)} if method == "depl-paper" else {}
-    scenarios: dict[str, Any] = {"scenarios": np.int64(20)} if method == "scenario-search" else {}
-    instance = tiny.replace(
-        maximum_loss=np.float64(6.5), quantile_level=np.float64(0.7), maximum_epochs=np.int64(3)
-    )
-    assert instance.fingerprint == tiny.fingerprint
-    limits: dict[str, Any] = {"gap": np.float64(0.01), "time_limit": np.float64(60), "seed": np.int64(3)}
-    found = solve(instance, method, **limits, **scenarios, options=options)
-    counted, taken = ({name: int(value) for name, value in given.items()} for given in (scenarios, options))
-    plain = solve(tiny, method, gap=0.01, time_limit=60.0, seed=3, **counted, options=taken)
-    assert found.plan == plain.plan
-    again = json.loads(found.to_json())
-    assert (again["cost"], again["lower_bound"], again["seed"]) == (plain.cost, plain.lower_bound, 3)
-    assert again["plan"] == json.loads(plain.to_json())["plan"]

@@ -13,7 +13,8 @@ from depl.models.problem.plan import Claims, ClusterData, Plan, PlannedEpoch
 from depl.models.verifier.plans import plan_count
 from depl.models.verifier.reading import fits, may_be_last, sets_of_data
 from depl.models.verifier.verify import Kind, verify
-from tests.cases.site_cases import keeps_rules, with_rules
+from depl.testing.problems import with_rules
+from tests.cases.site_cases import keeps_rules
 
 change = msgspec.structs.replace
 EQUATIONS = ["sites, residency", "sites, memory", "sites, deployment"]

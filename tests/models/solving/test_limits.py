@@ -3,18 +3,25 @@
 import dataclasses
 import math
 import time
+from collections.abc import Iterator
 
 import msgspec
 import pytest
 
 import depl
+from depl.heuristics.auto import method as automatic
 from depl.models.evaluation.evaluate import LEFT_OUT, evaluate
+from depl.models.foundation import clock as clocks
+from depl.models.foundation import deadline as deadlines
 from depl.models.foundation.deadline import OutOfTimeError, keep_time
 from depl.models.foundation.interval import Interval
+from depl.models.problem.instance import Instance
+from depl.models.risk import transforms
 from depl.models.scenarios.draws import draw_scenarios
+from depl.models.solving import methods, solve
 from depl.models.solving import solve as solving
 from depl.models.solving.methods import Limits, find
-from depl.models.solving.solve import SECONDS, SHARE, Request
+from depl.models.solving.solve import Request
 from depl.models.verifier.verify import verify
 
 FOREVER = Limits()
@@ -34,11 +41,6 @@ def evaluated(instance, plan, limits, sample=None):
     """The evaluation within limits, and whether the verifier may be brief."""
     limits = dataclasses.replace(limits, scenarios=sample)
     return solving._evaluated(Request(instance, find("exact"), limits), plan)
-
-
-def test_nothing_is_spare_where_the_limit_is_broken_and_everything_without_one(tiny):
-    left = [Request(tiny, find("exact"), limits).spare() for limits in (over(0), over(3), FOREVER)]
-    assert left == [pytest.approx(SHARE * 10 + SECONDS - 0.5, abs=0.1), pytest.approx(-1, abs=0.1), math.inf]
 
 
 def test_the_quantile_alone_is_left_out_where_there_is_no_time_for_it(tiny, plan):
@@ -100,3 +102,88 @@ def test_a_brief_check_takes_given_scenarios_and_still_counts_them(tiny):
     for wrong in ({"misses": claim.misses + 1}, {"digest": "0" * 64}):
         claims = msgspec.structs.replace(plan.claims, scenarios=msgspec.structs.replace(claim, **wrong))
         assert not verify(tiny, msgspec.structs.replace(plan, claims=claims), draws, brief=True).ok
+
+
+class Clock:
+    """What a simulated clock shows: it goes on only while certificates are computed."""
+
+    def __init__(self) -> None:
+        self.now, self.blocks = 0.0, 0
+
+    def perf_counter(self) -> float:
+        return self.now
+
+    def process_time(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Clock]:
+    """One second a block, from a simulated clock that limits look at, too."""
+    found = Clock()
+    sums = transforms._line_sums
+
+    def slow(*arguments: object) -> object:
+        result = sums(*arguments)  # type: ignore[arg-type]
+        found.now += 1.0
+        found.blocks += 1
+        return result
+
+    transforms._kept_trapezoid.cache_clear()
+    monkeypatch.setattr(transforms, "_line_sums", slow)
+    for module in (clocks, automatic):  # all that look at the clock on the way
+        monkeypatch.setattr(module, "time", found)
+    yield found
+    transforms._kept_trapezoid.cache_clear()
+
+
+@pytest.fixture
+def smooth() -> Instance:
+    """Laws whose transforms are computed by quadrature."""
+    return depl.load("paper-alexnet-deadline", 9)
+
+
+METHODS = ("auto", "density-greedy", "depl", "depl-paper", "exact", "fastest-cluster", "random")
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_work_ends_at_the_limit_whatever_is_being_computed(method, clock, smooth, monkeypatch):
+    def begun(*given: object, **named: object) -> Limits:
+        return Limits(*given, **{**named, "started": clock.now})  # type: ignore[arg-type]
+
+    monkeypatch.setattr(solve, "Limits", begun)
+    taken: list[float] = []
+    run = solve._run
+
+    def measured(*given: object) -> object:
+        before = clock.now
+        found = run(*given)  # type: ignore[arg-type]
+        taken.append(clock.now - before)
+        return found
+
+    monkeypatch.setattr(solve, "_run", measured)
+    depl.solve(smooth, method, time_limit=3.0)
+    assert clock.blocks
+    # Work is broken off, and once more in what follows; auto ends two methods, one after the other.
+    breaks = 4 if method == "auto" else 2
+    assert max(taken) <= 3.0 + breaks * (deadlines.LEEWAY + 1.0)  # each time within one block
+
+
+def test_the_reserve_is_taken_off_what_the_method_gets(tiny, monkeypatch):
+    given: list[Limits] = []
+
+    def method(instance: Instance, limits: Limits) -> None:
+        given.append(limits)
+
+    monkeypatch.setattr(solve, "find", lambda name: methods.Registered(name, method, ""))
+    depl.solve(tiny.replace(maximum_epochs=10_000), "some", time_limit=10)
+    (limits,) = given
+    assert (limits.time_limit, limits.reserve) == (pytest.approx(8.0), pytest.approx(2.0))
+
+
+def test_only_a_turn_to_the_end_may_take_of_the_reserve() -> None:
+    limits = Limits(time_limit=10.0, reserve=3.0)
+    assert limits.part(0.5).reserve == 0.0
+    assert limits.turn(1.0, math.inf).reserve == 3.0
+    assert limits.lateness() == pytest.approx(-13.0, abs=0.5)
+    assert Limits().lateness() == -math.inf
