@@ -12,7 +12,6 @@ import pytest
 from msgspec.structs import replace as altered
 
 from depl.models.evaluation.evaluate import evaluate
-from depl.models.exact.listing import enumerate_plans
 from depl.models.foundation.errors import DeplError, InvalidInputError
 from depl.models.foundation.interval import Interval
 from depl.models.problem.instance import Instance
@@ -29,7 +28,6 @@ from depl.models.verifier.verify import verify
 def _own_registry(monkeypatch: pytest.MonkeyPatch) -> None:
     """Methods registered in a test are forgotten after it."""
     monkeypatch.setattr(methods, "_REGISTRY", dict(methods._REGISTRY))
-    register("enumerate", enumerate_plans)
 
 
 def returning(answer: object) -> Method:
