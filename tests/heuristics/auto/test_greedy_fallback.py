@@ -1,6 +1,5 @@
 """Under a time limit a method without a plan of its own returns a greedy one, and no other does."""
 
-import msgspec
 import pytest
 
 import depl
@@ -9,7 +8,7 @@ from depl.heuristics.auto.greedy_fallback import with_greedy_fallback
 from depl.models.evaluation.evaluate import plan_cost
 from depl.models.foundation.deadline import OutOfTimeError
 from depl.models.problem.plan import Plan
-from depl.models.solving.methods import Cutoff, Limits, Outcome
+from depl.models.solving.methods import Cutoff, Limits, Outcome, find
 from depl.models.solving.result import Termination
 from depl.models.solving.solve import VerificationError
 
@@ -29,11 +28,6 @@ def late(instance, limits):
     raise OutOfTimeError
 
 
-def held(instance, limits):
-    """Has a plan."""
-    return Outcome(Termination.EXHAUSTED, Plan(), 0.0)
-
-
 def test_a_method_without_a_plan_returns_the_greedy_one_with_its_own_bound(tiny):
     found = with_greedy_fallback(nothing)(tiny, limits_now())
     assert plan_cost(tiny, found.plan) == pytest.approx(found.phases[0].cost)
@@ -50,6 +44,15 @@ def test_time_that_ends_before_there_is_anything_leaves_the_greedy_plan(tiny):
     assert found.lower_bound == 0.0
 
 
+def test_a_method_with_a_plan_returns_it_and_says_nothing_of_another(tiny):
+    def held(instance, limits):
+        return Outcome(Termination.EXHAUSTED, Plan(), 0.0)
+
+    assert with_greedy_fallback(held)(tiny, limits_now()) == held(tiny, limits_now())
+    for method in ("depl", "exact"):  # fall back on it
+        assert find(method).run.__wrapped__.__name__ == method
+
+
 @pytest.mark.parametrize("limits", [Limits(), Limits(time_limit=2e6, cutoff=Cutoff(3.0))])
 def test_without_a_limit_or_for_a_caller_with_a_plan_the_method_runs_alone(tiny, limits, monkeypatch):
     monkeypatch.setattr(greedy_fallback, "density_greedy", None)  # calling it would fail
@@ -64,12 +67,3 @@ def test_a_bound_above_the_greedy_plan_is_a_defect_and_is_told(tiny):
 
     with pytest.raises(VerificationError, match="says 'wrong'; a greedy plan costs"):
         with_greedy_fallback(wrong)(tiny, limits_now())
-
-
-def test_where_nothing_costs_anything_there_is_a_greedy_plan_all_the_same(tiny):
-    free = tiny.replace(
-        clusters=tuple(msgspec.structs.replace(place, unit_cost=0.0) for place in tiny.clusters), transfers=()
-    )
-    found = depl.solve(free, "density-greedy")
-    assert found.plan is not None
-    assert found.cost == 0

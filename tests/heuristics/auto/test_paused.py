@@ -41,7 +41,6 @@ def test_a_method_goes_on_where_it_was(tiny: Instance) -> None:
     assert paused.proceed(turns(10)) is None
     assert counting.count == 21  # the look at which it waited is granted by the second turn
     found = paused.proceed(turns(10))
-    assert found is not None
     assert (found.termination, found.lower_bound) == (Termination.INFEASIBLE, 25.0)
     assert paused.ended
     assert paused.proceed(turns(10)) is found  # again is no harm
@@ -53,7 +52,6 @@ def test_a_method_that_is_stopped_ends_with_what_it_holds(tiny: Instance) -> Non
     paused = Paused(counting, tiny, Limits())
     paused.proceed(turns(5))
     found = paused.stop()
-    assert found is not None
     assert (found.termination, found.lower_bound) == (Termination.TIME_LIMIT, 5.0)
     assert paused.ended
     assert not [thread for thread in threading.enumerate() if thread is paused._thread]
@@ -80,7 +78,6 @@ def test_time_that_is_over_before_anything_is_held_is_an_answer(tiny: Instance) 
     paused = Paused(empty, tiny, Limits())
     paused.proceed(turns(0))
     found = paused.stop()
-    assert found is not None
     assert found.termination is Termination.TIME_LIMIT
 
 
@@ -116,7 +113,6 @@ def test_a_step_that_takes_long_waits_in_its_midst(tiny: Instance) -> None:
     late[0] = False
     found = waiting.proceed(Turns())
     assert seen == [0, 1, 2]
-    assert found is not None
     assert found.termination is Termination.EXHAUSTED
 
 
@@ -135,5 +131,4 @@ def test_a_step_that_waits_is_broken_off_once_it_is_stopped(tiny: Instance) -> N
     waiting = Paused(method, tiny, Limits())
     assert waiting.proceed(Over(looks=Looks(5))) is None
     found = waiting.stop()
-    assert found is not None
     assert (found.termination, found.lower_bound) == (Termination.TIME_LIMIT, 7.0)

@@ -59,9 +59,7 @@ def random_prices(rng: np.random.Generator, dual: Dual, spread: float) -> Prices
     return Prices(float(time * lam), float(gamma), float(nu))
 
 
-def test_no_prices_prove_more_than_a_plan_that_keeps_the_requirement_costs(
-    drawn: tuple[Instance, ...],
-) -> None:
+def test_no_prices_prove_more_than_a_plan_that_keeps_the_requirement_costs(drawn):
     """Against every plan, with requirements that have nothing to do with the law of the loss."""
     rng = np.random.default_rng(1)
     compared = 0
@@ -129,7 +127,6 @@ def test_the_cheapest_sequence_is_that_of_all_sequences(drawn: tuple[Instance, .
             best = brute_cheapest(instance, learning, part, prices)
             assert least <= best
             assert least == pytest.approx(best, rel=1e-9, abs=1e-9 * dual.highest_cost)
-            assert cut is not None
             total = (
                 cut.cost + prices.time * cut.time - prices.gain * cut.gain + prices.variance * cut.variance
             )
@@ -230,17 +227,6 @@ def test_a_plan_that_uses_the_tolerance_of_the_time_limit_is_not_excluded(share:
     assert cost * (1 - 2e-5) <= found.value <= cost
 
 
-def test_prices_of_variance_prefer_steady_and_unsteady_models(bell: Instance) -> None:
-    """A range of variances far from the cheapest plan's is only reached at a price of variance."""
-    dual, part, _ = whole(bell)
-    narrow = Requirement(4.0, (VarianceRange(2.9, 3.0, 0.0, 0.0),))  # three epochs have variance 3
-    found = dual.bound(part, narrow, start_prices(dual, part, narrow))
-    assert found.prices.variance < 0
-    three = 9 * 24 / (5 - 1.5)
-    assert found.value > 2.8**2 * 24 / (5 - 1.4)  # 2.9 epochs are needed for the variance
-    assert found.value <= three
-
-
 # --- the machinery -------------------------------------------------------------------------------------
 
 
@@ -270,11 +256,9 @@ def test_the_duals_without_cost_and_with_times_reach_furthest_and_fastest() -> N
     dual, part, _ = whole(plain((1.0, 2.0), (1.0, 8.0), wait=0.2))
     least, cut = dual.without_cost().cheapest(part, Prices(0.0, 1.0, 0.0))
     assert least == pytest.approx(-6, rel=1e-9)
-    assert cut is not None
     assert cut.gain == 6
     timed, quickest = dual.with_times().cheapest(part, Prices(0.0, 0.0, 0.0))
     assert timed == pytest.approx(1 / 10 + 0.2, rel=1e-9)
-    assert quickest is not None
     assert quickest.models.tolist() == [0]
 
 
@@ -324,7 +308,6 @@ def test_sums_far_beyond_their_range_are_taken_by_the_program(high: float) -> No
     program.add(far)
     program.add(near)
     ceiling, prices = program.solve()
-    assert prices is not None
     by_far = far.cost - prices.gain * far.gain + prices.variance * far.variance + prices.roughness * 10
     by_near = near.cost - prices.gain * near.gain + prices.variance * near.variance
     rest = _rest(4.0, piece, None, prices)
@@ -354,9 +337,7 @@ def test_a_cut_without_end_of_time_asks_for_nothing_and_one_that_is_refused_ends
 @pytest.mark.parametrize("unit", [1e-3, 1.0, 1e3])
 @pytest.mark.parametrize("count", [1, 4, 40, 400, 100_000])
 @pytest.mark.parametrize("budget", [0.5, 0.05, 1e-3])
-def test_gamma_sums_and_their_mirrors_gain_as_much_as_the_bound_asks_for(
-    budget: float, count: int, unit: float
-) -> None:
+def test_gamma_sums_and_their_mirrors_gain_as_much_as_the_bound_asks_for(budget, count, unit):
     """An exponential law has E |Y - 1|**3 = 12 / e - 2; with either sign, whatever the unit of loss."""
     ratio, deviation = (12 / math.e - 2) * unit, math.sqrt(count) * unit
     asked = least_score(budget, ratio, deviation**2)

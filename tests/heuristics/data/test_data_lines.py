@@ -54,17 +54,6 @@ def test_no_set_is_below_all_corners_in_any_direction(seed: int) -> None:
             assert (f(c) + weight * paid >= least * (1 - 1e-9)).all()
 
 
-def test_corners_are_attained_where_fractional_sets_are_sets() -> None:
-    """Unit volumes, of two kinds: work 1 and transfer 10, or work 4 and none. Volume 3 of four."""
-    volumes = np.ones(4)
-    work, transfers = np.array([1.0, 1.0, 4.0, 4.0]), np.array([10.0, 10.0, 0.0, 0.0])
-    ends = np.array([3 - 1e-9, 3 + 1e-9])
-    corners = np.stack(corner_lines(volumes, work, transfers, ends))[:, :, 0].T
-    found = {(round(float(c), 4), round(float(paid), 4)) for c, paid in corners}
-    assert (6.0, 20.0) in found
-    assert (9.0, 10.0) in found
-
-
 def test_free_transfers_have_one_corner() -> None:
     volumes, work, _ = drawn(1)
     ends = ends_of(volumes, 5)
@@ -85,18 +74,6 @@ def test_small_sets_pay_for_whole_datasets(seed: int) -> None:
     found, paid = good_sets(volumes, work, transfers, np.array([least]))
     assert found == pytest.approx(work[smallest])
     assert paid == pytest.approx(transfers[smallest])
-
-
-@pytest.mark.parametrize("seed", range(2))
-def test_good_sets_are_those_of_their_order_at_its_own_volumes(seed: int) -> None:
-    volumes, work, transfers = drawn(seed)
-    for j, rate in enumerate(exchange_rates(work, transfers)):
-        order = np.argsort((work + rate * transfers) / volumes)
-        reached = np.cumsum(volumes[order])
-        large = reached >= volumes.max()
-        found, paid = good_sets(volumes, work, transfers, reached[large])
-        assert found[j] == pytest.approx(np.cumsum(work[order])[large])
-        assert paid[j] == pytest.approx(np.cumsum(transfers[order])[large], abs=1e-12)
 
 
 def test_free_data_at_home_bend_the_charges_and_the_line_stays_below_them() -> None:

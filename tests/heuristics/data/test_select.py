@@ -39,7 +39,6 @@ from depl.models.problem.learning import (
     SubsetEpochs,
     TableDataLaw,
 )
-from tests.cases.selection_cases import interior_selection
 from tests.oracles.subset_sum import subset_sum
 
 
@@ -232,17 +231,6 @@ def test_every_selection_of_500_is_the_best_of_all_sets() -> None:
     no_wrong_selection(500)
 
 
-def test_the_empty_set_may_be_best_where_it_is_allowed() -> None:
-    empty = 0
-    for problem in drawn(3, 40, base=True):
-        least, chosen = best_of_all(problem, nonempty=False)
-        found = select_datasets(problem, nonempty=False)
-        assert found.value == pytest.approx(least, rel=1e-11)
-        assert found.optimal
-        empty += not chosen
-    assert empty >= 5
-
-
 def test_the_prefix_rule_is_optimal_wherever_its_condition_holds() -> None:
     checked = 0
     for problem in drawn(4, 80):
@@ -298,38 +286,7 @@ def test_branch_and_bound_equals_dynamic_programming_on_whole_volumes(law: str, 
         assert value == problem.value(subset)
 
 
-@pytest.mark.parametrize("times", [1, pytest.param(2, marks=pytest.mark.slow)])
-def test_1000_datasets_are_solved_exactly_within_50_nodes(times: int) -> None:
-    inside, rng = 0, np.random.default_rng(1000)
-    for law in times * LAWS:
-        problem = interior_selection(rng, 1000, law)
-        found = branch_and_bound(problem)
-        assert found.optimal
-        assert found.nodes <= 50
-        inside += 10 < len(found.subset) < 990
-    assert inside >= 2.5 * times
-
-
 # --- bounds -------------------------------------------------------------------------------------------
-
-
-def test_prefixes_and_single_datasets_are_enough_where_the_rule_holds() -> None:
-    """Over nonempty sets; in many of the draws the best one is a single dataset and no prefix."""
-    single, rng = 0, np.random.default_rng(21)
-    for _ in range(60):
-        size = int(rng.integers(2, 9))
-        volumes = rng.uniform(0.2, 1.0, size)
-        law = PowerDataLaw(p=float(rng.uniform(1.0, 1.3)), base_volume=float(rng.uniform(0, 1)))
-        durations = volumes * rng.uniform(0.9, 1.2, size)
-        fixed = float(rng.uniform(0, 0.3))
-        problem = selection_of_numbers(NeededEpochs(law), volumes, durations, fixed)
-        assert rule_holds(problem)
-        best = best_prefix(problem)
-        assert problem.value(best) == pytest.approx(best_of_all(problem)[0], rel=1e-12)
-        single += best not in [
-            frozenset(density_order(problem)[:count].tolist()) for count in range(size + 1)
-        ]
-    assert single >= 6
 
 
 def test_a_search_that_is_stopped_keeps_a_valid_bound_and_is_not_called_optimal() -> None:

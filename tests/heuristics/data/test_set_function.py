@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from depl.benchmarks.studies.helpers.set_functions import (
     LAWS,
     random_selection,
-    submodular_selection,
 )
 from depl.heuristics.data.epochs_needed import NeededEpochs, TabledEpochs, VolumeLaw
 from depl.heuristics.data.problem import selection_of_numbers
@@ -29,7 +28,6 @@ from depl.heuristics.submodular.function import (
     exhaustive,
     subset_of_index,
 )
-from depl.heuristics.submodular.minimum_norm import minimum_norm_point
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.learning import InverseLogDataLaw, LogDataLaw, PowerDataLaw
 from tests.oracles.sixty_digits import exact_product
@@ -63,9 +61,7 @@ def test_the_conditions_of_e4_at_their_edge(kind: str, base: float, t0: float, c
 
 
 @given(st.floats(0.05, 20), st.floats(0.0, 30), st.sampled_from(LAWS), st.floats(0.1, 1.9))
-def test_the_conditions_decide_concavity_of_the_product(
-    base: float, t0: float, kind: str, power: float
-) -> None:
+def test_the_conditions_decide_concavity_of_the_product(base, t0, kind, power):
     needed = NeededEpochs(law_of(kind, base, power))
     points = base * np.linspace(1, 4, 300)
     concave = needed.product_is_concave(t0 + base, 1.0, 3 * base)
@@ -104,20 +100,6 @@ def test_where_the_condition_fails_two_equal_datasets_violate_submodularity() ->
     found = exhaustive(selection_function(problem))
     assert found.verdict is Verdict.REFUTED
     assert found.violation.excess == pytest.approx(21.144 - 20.673, abs=1e-3)
-
-
-@pytest.mark.parametrize("count", [2, pytest.param(5, marks=pytest.mark.slow)])
-def test_several_densities_are_proved_and_certified(count: int) -> None:
-    rng = np.random.default_rng(5)
-    for _ in range(count):
-        problem = submodular_selection(rng, 7)
-        assert single_density(problem) is None
-        function = selection_function(problem)
-        status = function.known
-        assert status.proved
-        assert "densities" in status.reason
-        assert exhaustive(function).proved
-        assert minimum_norm_point(function).optimal
 
 
 def test_an_infinite_value_without_data_is_never_proved_and_a_forced_dataset_makes_it_finite() -> None:

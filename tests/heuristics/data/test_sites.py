@@ -138,20 +138,6 @@ def test_a_cluster_that_costs_nothing_always_uses_all_it_has() -> None:
     assert sites.at(0.0).psi[0, 0, 1] == 0
 
 
-def test_work_that_is_nothing_takes_no_resources_and_no_time() -> None:
-    instance = plain()
-    idle = Model(
-        name="idle",
-        size=1,
-        improvement=instance.models[0].improvement,
-        compute=(ComputeTable(epochs=(0.0, 8.0, 0.0)),),
-    )
-    sites = all_sites(instance.replace(models=(idle,)))
-    priced = sites.at(3.0)
-    assert priced.time[:, 0, 0] == pytest.approx([1, 1 + math.sqrt(8), 1])
-    assert priced.psi[:, 0, 0] == pytest.approx([3, 3 + 2 * math.sqrt(3 * 3 * 8), 3])
-
-
 def test_transfers_are_those_of_all_data_of_the_site(tiny: Instance) -> None:
     for site in listed_sites(tiny):
         rows = {(row.dataset, row.cluster): row.cost for row in tiny.transfers}

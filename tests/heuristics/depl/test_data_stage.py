@@ -122,9 +122,7 @@ def test_every_assignment_of_a_divided_part_lies_in_one_of_the_two(relaxed: list
     assert leaves > 4 * len(relaxed)
 
 
-def test_every_assignment_is_contained_in_a_suggestion_and_choices_come_in_the_order_of_their_bounds(
-    relaxed: list[Instance],
-) -> None:
+def test_every_assignment_is_contained_in_a_suggestion_and_choices_come_in_the_order_of_their_bounds(relaxed):
     for instance in relaxed:
         stage, choices, last = begun(instance, anything(instance)), [], -math.inf
         reached = stage.least
@@ -151,9 +149,7 @@ def with_plans(
     ]
 
 
-def test_the_bound_of_a_part_holds_for_all_its_plans(
-    with_plans: list[tuple[Instance, list[tuple[float, Plan, float, float]]]],
-) -> None:
+def test_the_bound_of_a_part_holds_for_all_its_plans(with_plans):
     compared = 0
     for instance, plans in with_plans:
         learning = Learning.of(instance)
@@ -171,9 +167,7 @@ def test_the_bound_of_a_part_holds_for_all_its_plans(
     assert compared > 4 * len(with_plans)
 
 
-def test_the_data_of_the_cheapest_plan_are_suggested_before_their_bound_reaches_its_cost(
-    with_plans: list[tuple[Instance, list[tuple[float, Plan, float, float]]]],
-) -> None:
+def test_the_data_of_the_cheapest_plan_are_suggested_before_their_bound_reaches_its_cost(with_plans):
     found_late = 0
     for instance, plans in with_plans:
         learning = Learning.of(instance)
@@ -226,12 +220,3 @@ def test_what_obliged_clusters_pay_is_paid_and_all_else_is_shared(two_datasets: 
     }
     nothing = stage.part(np.zeros(6, dtype=bool), np.array([True, False]))
     assert np.isinf(nothing.charges).all()
-
-
-def test_a_cluster_that_trains_for_nothing_is_suggested_with_free_data(two_datasets: Instance) -> None:
-    stage = begun(two_datasets, Requirement(3.0, (VarianceRange(0.0, 0.0, 0.0, 0.0),)))
-    first = stage.next(lambda: math.inf)
-    assert first is not None
-    assert first[0][1] == frozenset("b")
-    assert first[0][0] == frozenset("a")  # idle, but there already
-    assert first[1].value == pytest.approx(1.5**2 * 8 / (5 - 0.75), rel=2e-5)

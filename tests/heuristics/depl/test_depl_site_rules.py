@@ -15,7 +15,6 @@ from depl.heuristics.depl.models import Kind, ModelStage
 from depl.heuristics.paths.additive_labels import expected_label
 from depl.heuristics.paths.additive_problem import AdditiveProblem, additive_problem
 from depl.heuristics.paths.setting import least_weight
-from depl.instances.generator import random_instance
 from depl.instances.library import load
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.problem.instance import ConstantImprovement, Dataset, Instance
@@ -26,16 +25,6 @@ from depl.testing.problems import with_rules
 from tests.cases.site_cases import keeps_rules
 
 change = msgspec.structs.replace
-
-
-@functools.cache
-def drawn(number: int) -> Instance:
-    """A small random instance with drawn rules; some meet their target before they train."""
-    draw, rng = np.random.default_rng([41, number]), np.random.default_rng([42, number])
-    found = random_instance(draw, models=(2, 3), clusters=(1, 2), datasets=(1, 2), maximum_epochs=(2, 4))
-    if number % 6 == 0:
-        found = found.replace(maximum_loss=found.target.initial_loss + 0.01)
-    return with_rules(rng, found)
 
 
 @functools.cache

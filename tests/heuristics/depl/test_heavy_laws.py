@@ -139,9 +139,7 @@ def losses(law: StudentT) -> list[FinalLoss]:
 
 
 @pytest.mark.parametrize("law", [FAR, WILD])
-def test_a_contour_is_not_used_for_laws_that_reach_much_farther_than_those_it_was_made_for(
-    law: StudentT, points: list[float]
-) -> None:
+def test_a_contour_is_not_used_for_laws_that_reach_much_farther_than_those_it_was_made_for(law, points):
     budget = Fraction(1, 20)
     prepared, certain = PreparedVerdicts(0.0, budget), []
     for loss in (*losses(NEAR), *losses(law)):

@@ -79,7 +79,6 @@ def test_tiny_instances_are_mostly_polished_to_the_optimum(count: int) -> None:
         sites = listed_sites(instance)
         best, worst = plans[0], plans[-1]
         found = polish.better(start_of(polish, worst[1]), sites, math.inf)
-        assert found is not None
         checked(polish, found)
         assert found.cost >= best[0] * (1 - 1e-6)
         exact += found.cost <= best[0] * (1 + 1e-6)
@@ -91,9 +90,7 @@ def test_tiny_instances_are_mostly_polished_to_the_optimum(count: int) -> None:
     ("seed", "sites", "models", "epochs"),
     [(0, 5, 3, 40), *(pytest.param(seed, 20, 5, 120, marks=pytest.mark.slow) for seed in range(3))],
 )
-def test_the_plan_of_a_drawn_instance_becomes_much_cheaper(
-    seed: int, sites: int, models: int, epochs: int
-) -> None:
+def test_the_plan_of_a_drawn_instance_becomes_much_cheaper(seed, sites, models, epochs):
     rng = np.random.default_rng([6, 45, seed])
     instance, plan = heterogeneous_instance_with_plan(
         rng, clusters=sites, datasets=max(sites, 12), models=models, maximum_epochs=epochs
@@ -101,7 +98,6 @@ def test_the_plan_of_a_drawn_instance_becomes_much_cheaper(
     polish, cost = polish_of(instance), evaluate(instance, plan).cost
     start = start_of(polish, plan)
     found = polish.better(start, [Site(n, data) for n, data in start.data.items()], cost)
-    assert found is not None
     assert found.cost < 0.98 * cost
     checked(polish, found)
     again = Start(found.data, start.prices, found.loss)
@@ -120,7 +116,6 @@ def test_a_sequence_is_in_time_whatever_price_it_begins_with(price: float) -> No
     data = {0: frozenset({"data"})}
     start = Start(data, Prices(price, 1.0, 0.0), polish.learning.loss([1, 1], [1.0, 1.0]))
     found = polish.better(start, [], math.inf)
-    assert found is not None
     assert found.models == (1, 1)
     assert found.cost == pytest.approx(24)
     assert polish.better(start, [], 24.0) is None

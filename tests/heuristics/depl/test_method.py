@@ -12,8 +12,8 @@ from depl.benchmarks.studies.sweeps import COUNT, instance_of
 from depl.heuristics.data import sites
 from depl.instances.generator import random_instances
 from depl.instances.random_family import competitive_family
-from depl.models.problem.instance import ComputeTable, Dataset, Instance, Model, Switch, Transfer
-from depl.models.problem.laws import Deterministic, Empirical, Law, Normal, StudentT, Zero
+from depl.models.problem.instance import ComputeTable, Instance, Model, Switch
+from depl.models.problem.laws import Deterministic, Empirical, Law, Normal, Zero
 from depl.models.problem.learning import ConstantImprovement, PowerDataLaw
 from depl.models.solving.decisions import Stage, told
 from depl.models.solving.result import Result, Termination
@@ -23,8 +23,6 @@ SIZES = {"models": (1, 3), "clusters": (1, 2), "datasets": (1, 2), "maximum_epoc
 QUICK = (0, 1, 2, 11)
 """Of the drawn instances: with and without T_max, of one and of several models, clusters and datasets."""
 
-ENOUGH = 800
-"""Looks by which the loop has the plan and the bound that it ends with, on drawn instances of these sizes."""
 
 SEEDS = [4, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2, 6))]
 
@@ -79,7 +77,6 @@ def check_family(first: int, last: int) -> None:
             assert proven.termination is not Termination.INFEASIBLE or result.cost is None
             continue
         assert result.termination is not Termination.INFEASIBLE
-        assert result.cost is not None
         assert result.lower_bound <= proven.cost * (1 + 1e-9)
         if proven.termination is Termination.OPTIMAL:
             ratios.append(result.cost / proven.cost if proven.cost else 1.0)
@@ -106,7 +103,6 @@ def test_what_was_seen_first_may_mislead_and_is_corrected(position: int) -> None
         instance = competitive_family(np.random.default_rng(240214346), position + 1)[position]
     proven = depl.solve(instance, "exact")
     assert proven.termination is Termination.OPTIMAL
-    assert proven.cost is not None
     assert depl.solve(instance, "depl").cost == pytest.approx(proven.cost, rel=1e-9)
 
 
@@ -120,9 +116,7 @@ def test_a_choice_of_data_that_failed_under_another_label_is_searched_again() ->
 
 @pytest.mark.parametrize("target", [7.5, pytest.param(8.5, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("seed", SEEDS)
-def test_six_datasets_lead_to_the_optimum_and_the_path_for_many_to_a_plan_and_a_bound(
-    seed: int, target: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_six_datasets_lead_to_the_optimum_and_as_many_to_a_bound(seed, target, monkeypatch):
     """For the outlook six datasets are few: whole sets are far from fractional ones."""
     rng = np.random.default_rng([6, 9, seed])
     drawn = crowded(rng, PowerDataLaw(p=0.5), datasets=6, clusters=1, models=2, epochs=3)
@@ -137,16 +131,6 @@ def test_six_datasets_lead_to_the_optimum_and_the_path_for_many_to_a_plan_and_a_
             assert proven.cost * (1 - 1e-9) <= result.cost <= proven.cost * most
 
 
-@pytest.mark.slow  # six datasets take the same path by default, against enumerated optima
-@pytest.mark.parametrize("law", [None, PowerDataLaw(p=0.5)])
-def test_many_datasets_on_several_clusters_have_plans_and_bounds(law: PowerDataLaw | None) -> None:
-    rng = np.random.default_rng([6, 10])
-    instance = crowded(rng, law, datasets=9, clusters=4, epochs=8, deadline=True)
-    result = depl.solve(instance, "depl")
-    assert result.cost is not None
-    assert 0 <= result.lower_bound <= result.cost
-
-
 # --- closed forms and corners --------------------------------------------------------------------------
 
 
@@ -158,7 +142,6 @@ COIN = constant(Empirical(values=(0, 4), weights=(1, 9)))
 """Gains 0 or 4: two reach 8 in 81 of 100 cases, three in 97.2."""
 TOSSED = plain(target=2.0, epochs=3, maximum_time=9.0).replace(models=(COIN,))
 BELL = plain().replace(models=(constant(Normal(mean=2, variance=1)),))
-RESTING = (ComputeTable(epochs=(8.0, 0.0, 8.0)),)
 PAIR = plain((2.0, 0.5), (8.0, 8.0))
 JUST = 1 - 9e-10  # within the tolerance of limits
 CLOSED_FORMS = [
@@ -234,7 +217,6 @@ def test_forbidden_switches_are_respected() -> None:
     free = instance.replace(switches=(), other_switches=Zero())
     result, proven = depl.solve(instance, "depl"), depl.solve(instance, "enumerate")
     assert result.cost == pytest.approx(proven.cost)
-    assert result.plan is not None
     models = [epoch.model for epoch in result.plan.epochs]
     assert models == sorted(models)
     stuck = instance.replace(initial_model="m1")
@@ -242,24 +224,6 @@ def test_forbidden_switches_are_respected() -> None:
     assert again.cost is None
     assert again.termination is Termination.INFEASIBLE
     assert depl.solve(free, "depl").cost <= result.cost * (1 + 1e-9)
-
-
-def test_switches_without_variance_get_plans_and_bounds(bell: Instance) -> None:
-    wild = bell.replace(
-        models=tuple(
-            Model(name=name, size=size, demand=2 * size, improvement=ConstantImprovement(noise=noise))
-            for name, size, noise in (
-                ("net", 1, Normal(mean=2, variance=0.1)),
-                ("alt", 0.5, Normal(mean=1.5, variance=0.1)),
-            )
-        ),
-        other_switches=StudentT(degrees_of_freedom=1.8, location=0.1, scale=0.2),
-        maximum_loss=6.5,
-    )
-    result, proven = depl.solve(wild, "depl"), depl.solve(wild, "enumerate")
-    assert result.cost == pytest.approx(proven.cost)
-    assert proven.cost is not None
-    assert 0.5 * proven.cost < result.lower_bound <= proven.cost
 
 
 # --- reasons -------------------------------------------------------------------------------------------
@@ -282,7 +246,6 @@ def test_what_is_proved_impossible_is_named_with_its_stage(changes: dict[str, fl
     result = depl.solve(instance, "depl")
     assert result.termination is Termination.INFEASIBLE
     assert depl.solve(instance, "enumerate").termination is Termination.INFEASIBLE
-    assert result.reason is not None
     assert re.fullmatch(reason, result.reason)
 
 
@@ -297,14 +260,11 @@ def test_what_was_not_found_is_named_with_the_nearest_quantile(bell: Instance) -
     hurried = depl.solve(bell.replace(maximum_time=3.89), "depl")  # three take 3 * 1.3
     for found, nearest in ((result, 4 + 1.2815515655 * 3**0.5), (hurried, 6 + 1.2815515655 * 2**0.5)):
         assert found.cost is None
-        assert found.reason is not None
         assert found.reason.startswith("models: target 6 at omega 0.9")
         assert float(found.reason.split()[-1]) == pytest.approx(nearest, rel=0.01)
 
 
-def test_incumbents_are_recorded_each_cheaper_and_ways_back_are_told(
-    solved: list[tuple[Instance, Result]],
-) -> None:
+def test_incumbents_are_recorded_each_cheaper_and_ways_back_are_told(solved):
     for _, result in solved:
         costs = [item.cost for item in result.decisions if item.stage is Stage.RESOURCES]
         assert costs == sorted(costs, reverse=True)
@@ -316,18 +276,3 @@ def test_incumbents_are_recorded_each_cheaper_and_ways_back_are_told(
     back = [item for _, result in solved for item in result.decisions if not item.kept]
     assert {item.stage for item in back} == {Stage.DATA}
     assert any("nothing below" in item.outcome for item in back)
-
-
-def test_data_choices_trade_transfers_against_what_is_learnt() -> None:
-    """Data 'far' costs 40 to bring and doubles the gain: worth it if it saves an epoch, not otherwise."""
-    base = plain(maximum_time=4.0, epochs=4)
-    pair = base.replace(
-        datasets=(Dataset(name="near", volume=1), Dataset(name="far", volume=3, work=0.5)),
-        data_law=PowerDataLaw(p=0.5),  # h(near) = 1/2
-        transfers=(Transfer(dataset="far", cluster="c0", cost=40.0),),
-    )
-    for target in (9.0, 8.0, 6.0):
-        aimed = pair.replace(maximum_loss=target)
-        result, proven = depl.solve(aimed, "depl"), depl.solve(aimed, "enumerate")
-        assert result.cost == pytest.approx(proven.cost)
-        assert {row.datasets for row in result.plan.data} == {row.datasets for row in proven.plan.data}

@@ -9,14 +9,13 @@ import pytest
 from depl.heuristics.bounds.learning import Learning
 from depl.heuristics.data.sites import DataFactors
 from depl.heuristics.depl.labels import Judge
-from depl.heuristics.depl.models import Candidate, Kind, ModelStage, Searched
+from depl.heuristics.depl.models import Candidate, Kind, ModelStage
 from depl.heuristics.paths.additive_labels import AdditiveLabel, expected_label
 from depl.instances.generator import random_instances
 from depl.models.evaluation.evaluate import evaluate
 from depl.models.problem.allocation import allocate
 from depl.models.problem.epochs import load
 from depl.models.problem.instance import Instance, Transfer
-from depl.models.problem.laws import Forbidden
 from depl.models.problem.plan import Plan
 from depl.models.solving.methods import Limits
 from depl.models.verifier.verify import verify
@@ -122,7 +121,6 @@ def test_at_the_price_of_the_plan_itself_psi_leads_to_the_cheapest_plan() -> Non
     stage = staged(instance)
     data, kinds = everything(instance)
     found = stage.paths(data, kinds, expected_label(), 0.0, math.inf, 6.0)
-    assert found.found is not None
     assert found.found.cost == pytest.approx(24)
     assert found.found.models == (0, 0)
     assert stage.plan(found.found).epochs[0].resources == pytest.approx(4)
@@ -140,15 +138,12 @@ def test_only_what_costs_less_than_the_cutoff_is_returned(drawn: list[Instance])
         below = stage.paths(data, kinds, label, ANYTHING, found.cost, 0.0).found
         assert below is None or below.cost < found.cost
         again = stage.paths(data, kinds, label, ANYTHING, found.cost * (1 + 1e-6), 0.0).found
-        assert again is not None
         assert again.cost == found.cost
         seen += 1
     assert seen > 0.4 * len(drawn)
 
 
-def test_whether_a_search_is_long_depends_on_the_steps_and_a_limit_in_the_past_stops_it(
-    bell: Instance,
-) -> None:
+def test_whether_a_search_is_long_depends_on_the_steps_and_a_limit_in_the_past_stops_it(bell):
     stage = staged(bell.replace(maximum_loss=6.3), Limits(time_limit=1e-9))
     assert not stage.is_long([Kind(0, 0)] * 200)
     assert stage.is_long([Kind(0, 0)] * 201)
@@ -162,24 +157,8 @@ def test_the_first_that_is_refused_is_kept_as_the_nearest(bell: Instance) -> Non
     stage = staged(bell.replace(maximum_loss=6.3))
     data, kinds = everything(bell)
     searched = stage.paths(data, kinds, expected_label(), 0.0, math.inf, 0.0)
-    assert searched.found is not None
-    assert searched.nearest is not None
     assert (len(searched.nearest.models), len(searched.found.models)) == (2, 3)
     assert searched.nearest.cost < searched.found.cost
-
-
-def test_kinds_that_are_left_out_do_not_train(drawn: list[Instance]) -> None:
-    tried = 0
-    for instance in drawn:
-        stage = staged(instance)
-        data, kinds = everything(instance)
-        assert stage.paths(data, [], calibrated(stage), ANYTHING, math.inf, 0.0) == Searched(None, None)
-        for kept in kinds:
-            found = stage.paths(data, [kept], calibrated(stage), ANYTHING, math.inf, 0.0).found
-            if found is not None:
-                assert set(zip(found.clusters, found.models, strict=True)) == {kept}
-                tried += 1
-    assert tried > 7
 
 
 def test_transfers_of_clusters_that_train_are_paid_once_and_of_idle_ones_not_at_all() -> None:
@@ -189,21 +168,7 @@ def test_transfers_of_clusters_that_train_are_paid_once_and_of_idle_ones_not_at_
     stage = staged(instance)
     data, kinds = everything(instance)
     cheap = stage.paths(data, kinds, expected_label(), 0.0, math.inf, 6.0).found
-    assert cheap is not None
     assert cheap.clusters == (1, 1)
     assert cheap.cost == pytest.approx(24)
     expensive = stage.paths(data, [Kind(0, 0)], expected_label(), 0.0, math.inf, 6.0).found
-    assert expensive is not None
     assert expensive.cost == pytest.approx(24 + 5)
-
-
-def test_forbidden_switches_and_late_epochs_are_not_made() -> None:
-    """m1 misses the deadline 1.2 on c0 (8 / 10 + 1 / 2), m0 may not follow it."""
-    instance = plain((1.0, 3.0), (2.0, 8.0), clusters=((3.0, 10.0), (3.0, 20.0)), round_deadline=1.2)
-    instance = instance.replace(other_switches=Forbidden())
-    stage = staged(instance)
-    data, kinds = everything(instance)
-    found = stage.paths(data, kinds, expected_label(), 0.0, math.inf, 1.0).found
-    assert found is not None
-    assert set(found.models) == {1}
-    assert set(found.clusters) == {1}

@@ -73,7 +73,6 @@ def test_a_plan_that_only_the_most_certain_sequence_is_meets_the_target() -> Non
     base = plain(target=2.4, epochs=8, maximum_time=11.0)
     instance = base.replace(models=(Model(name="net", size=0.5, demand=8, improvement=steady),))
     stage, found = searched(instance)
-    assert found.candidate is not None
     plan = stage.plan(found.candidate)
     assert verify(instance, plan).ok
     assert len(plan.epochs) == 8

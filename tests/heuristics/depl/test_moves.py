@@ -64,23 +64,6 @@ def test_the_sets_that_are_found_are_nearly_the_best_of_all(seed: int, deadline:
             assert best - least <= 0.02 * (start - least) + 1e-9
 
 
-def test_sets_beside_one_differ_by_a_few_datasets() -> None:
-    instance = many_sets(1)
-    found, labels, cut = begun(instance)
-    data = DataAtPrices(instance, DataFactors(instance))
-    own = found.sites.sites[int(cut.sites[0])]
-    near = data.beside(found, labels, Prices(0.7, 10.0, 0.0), cut)
-    singles = {frozenset({item.name}) for item in instance.datasets}
-    changes = {site.datasets ^ own.datasets for site in near}
-    assert {site.cluster for site in near} == {own.cluster}
-    assert singles & changes
-    exchanged = {
-        a | b for a, b in itertools.product(singles, singles) if a < own.datasets and not b & own.datasets
-    }
-    assert exchanged & changes
-    assert own not in near
-
-
 # --- change points ------------------------------------------------------------------------------------
 
 
@@ -134,19 +117,6 @@ def test_without_room_nothing_is_found() -> None:
     assert moves.settled(start) is None
 
 
-def test_a_late_sequence_becomes_one_in_time_if_there_is_room() -> None:
-    """The limit is what 20 of 40 epochs take with full resources."""
-    found = one_cluster(3, epochs=40)
-    limit = float(found.sites.fastest[0, :, 0].sum() * 10)
-    quick = Restricted(found.learning, found.cumulants, found.sites, found.models, limit)
-    moves = ChangePoints(quick, quick.labels(2.0, 1e6), None)
-    late = moves.sequenced(np.repeat([0, 1], 20), np.zeros(40, dtype=np.int64))
-    assert math.isinf(late.cost)
-    in_time = moves.settled(late)
-    assert in_time is not None
-    assert math.isfinite(in_time.cost)
-
-
 def test_epochs_that_may_not_be_trained_count_where_they_are_trained_alone() -> None:
     rng = np.random.default_rng([6, 46])
     table = np.where(rng.random((3, 9)) < 0.1, math.inf, rng.random((3, 9)))
@@ -159,9 +129,7 @@ def test_epochs_that_may_not_be_trained_count_where_they_are_trained_alone() -> 
 
 
 @pytest.mark.parametrize(("runs", "together"), [(3, 2), (7, 2), (8, 1), (28, 1), (29, 0)])
-def test_of_many_runs_no_more_change_points_move_than_memory_is_meant_for(
-    runs: int, together: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_of_many_runs_no_more_change_points_move_than_memory_is_meant_for(runs, together, monkeypatch):
     """By hand: 7 * 6 / 2 pairs x 100 steps x 8 numbers are 16,800; 28 points x 24 steps x 29 are 19,488."""
     monkeypatch.setattr(improve_epochs, "_MOST_NUMBERS", 20_000)
     points = 10 * np.arange(runs + 1)
@@ -245,20 +213,6 @@ def test_the_bound_holds_for_every_sequence_and_is_not_far_below(seed: int, orde
     assert 0.4 * min(costs) < bound.value <= min(costs) * (1 + 1e-9)
 
 
-@pytest.mark.parametrize(("seed", "ordered"), [(0, False), (1, True)])
-def test_neighbours_cost_what_their_cheapest_sequence_does(seed: int, ordered: bool) -> None:
-    instance = small(seed, ordered=ordered)
-    found = restricted(instance)
-    labels, chosen = found.labels(RATE, 0.0), [0, len(found.clusters) // 2]
-    seen = 0
-    for value, sites in found.neighbours(labels, PRICES, chosen):
-        least = min(reduced(found, labels, *row) for row in sequences(found, sites, labels))
-        assert value == pytest.approx(least + found.paid(sites), rel=1e-9, abs=1e-9)
-        assert len({int(found.clusters[site]) for site in sites}) == len(sites)
-        seen += 1
-    assert seen > 5
-
-
 @pytest.mark.parametrize("seed", range(2))
 def test_where_moves_lead_to_no_neighbour_is_cheaper(seed: int) -> None:
     found = restricted(small(seed))
@@ -268,19 +222,3 @@ def test_where_moves_lead_to_no_neighbour_is_cheaper(seed: int) -> None:
     assert value <= first + 1e-9
     beside = min(cost for cost, _ in found.neighbours(labels, PRICES, sites))
     assert beside >= value - 1e-6 * abs(value)
-
-
-@pytest.mark.parametrize("ordered", [False, True])
-def test_margins_are_what_one_epoch_on_a_site_costs_more(ordered: bool) -> None:
-    instance = small(1, ordered=ordered)
-    found = restricted(instance)
-    labels, chosen = found.labels(RATE, 0.0), [0, len(found.clusters) // 2]
-    shared = found.sites.transfers / instance.target.maximum_epochs
-    every = [
-        (reduced(found, labels, *row) + math.fsum(shared[row[1]].tolist()), row)
-        for row in sequences(found, chosen, labels)
-    ]
-    margins, least = found.margins(labels, PRICES, chosen), min(every)[0]
-    for (place, site), m in itertools.product(enumerate(chosen), range(2)):
-        uses = [value for value, row in every if (m, site) in zip(*row, strict=True)]
-        assert margins[place, m] == pytest.approx(min(uses) - least, abs=1e-9)

@@ -8,7 +8,7 @@ from depl.heuristics.depl.models import Candidate
 from depl.heuristics.depl.record import Record
 from depl.models.problem.epochs import FinalLoss
 from depl.models.problem.instance import Dataset, Instance
-from depl.models.solving.decisions import Stage, told
+from depl.models.solving.decisions import Stage
 from depl.models.solving.result import Termination
 
 
@@ -18,33 +18,6 @@ def candidate(
     names = frozenset(item.name for item in instance.datasets)
     data = dict.fromkeys(range(len(instance.clusters)), names)
     return Candidate(data, models, clusters, cost, FinalLoss(5.5, ()))
-
-
-def test_an_incumbent_is_one_decision_of_every_stage(tiny: Instance) -> None:
-    record = Record(tiny)
-    record.accepted(candidate(tiny, (0, 0, 1), (1, 1, 1), 28.0), tiny.target)
-    assert [item.stage for item in record.decisions] == [Stage.DATA, Stage.MODELS, Stage.RESOURCES]
-    data, models, clusters = record.decisions
-    names = [item.name for item in tiny.models]
-    assert data.choice == f"{', '.join(d.name for d in tiny.datasets)} on {tiny.clusters[1].name}"
-    assert models.choice == f"2 {names[0]}, 1 {names[1]}"
-    assert clusters.choice == f"3 {tiny.clusters[1].name}"
-    assert clusters.cost == 28
-    assert all(item.kept for item in record.decisions)
-    assert "3 epochs" in models.outcome
-
-
-def test_where_it_went_back_the_best_and_the_expected_cost_are_named(tiny: Instance) -> None:
-    record = Record(tiny)
-    choice = {0: frozenset({tiny.datasets[0].name})}
-    record.went_back(choice, 19.5, 28.0)
-    record.went_back(choice, math.inf, math.inf)
-    first, second = record.decisions
-    assert first.outcome == "nothing below 28, expected from 19.5"
-    assert second.outcome == "no certified sequence"
-    assert not first.kept
-    assert not second.kept
-    assert told(record.decisions).count("went back") == 2
 
 
 def test_of_many_ways_back_the_first_are_told_and_the_others_counted(tiny: Instance) -> None:
@@ -71,9 +44,7 @@ def test_of_many_ways_back_the_first_are_told_and_the_others_counted(tiny: Insta
         (Termination.EXHAUSTED, math.inf, "what is left is expected to cost as much"),
     ],
 )
-def test_the_last_decision_says_why_it_ended(
-    tiny: Instance, termination: Termination, left: float, text: str
-) -> None:
+def test_the_last_decision_says_why_it_ended(tiny, termination, left, text):
     record = Record(tiny)
     record.stopped(termination, 8.0, 4.0, left)
     [last] = record.decisions

@@ -191,22 +191,6 @@ def test_no_more_layers_are_made_than_are_asked_for() -> None:
     assert len(asked) == 5
 
 
-def test_of_equal_weights_fewer_epochs_come_first_then_the_lower_loss() -> None:
-    # two free models; b gains more, so that the path of b alone ends lowest
-    losses = np.broadcast_to([-1.0, -2.0], (2, 3, 2)).copy()
-    problem = AdditiveProblem(
-        models=("a", "b"),
-        weights=np.zeros((2, 2)),
-        times=np.ones((2, 2)),
-        losses=losses,
-        allowed=np.ones((2, 3, 2), dtype=bool),
-        initial_loss=10.0,
-        maximum_loss=9.0,
-        maximum_time=10.0,
-    )
-    assert [path.models for path in ExpandedGraph(problem, 10).paths()][:3] == [(1,), (0,), (1, 1)]
-
-
 def test_longer_paths_lead_through_vertices_whose_paths_are_blacklisted() -> None:
     # 10 - 4 = 6 is met from epoch 4 on; each further epoch is a further choice
     paths = list(ExpandedGraph(uniform(7, target=6.0), 20).paths())

@@ -196,9 +196,7 @@ def test_e12_counting_epochs_costs_2_40_times_the_optimum() -> None:
         ({"round_deadline": 1.0}, "the quickest takes 1.3 "),
     ],
 )
-def test_where_not_one_epoch_is_possible_the_reason_says_why(
-    steady: Instance, changes: dict[str, float], message: str
-) -> None:
+def test_where_not_one_epoch_is_possible_the_reason_says_why(steady, changes, message):
     result = depl.solve(steady.replace(**changes), "depl-paper")
     assert result.plan is None
     assert message in result.reason
@@ -269,9 +267,7 @@ def test_without_exponential_moments_the_next_label_takes_over(degrees: float, l
     assert label in chosen.choice
 
 
-def test_the_time_limit_and_an_interrupt_end_it_with_the_record_so_far(
-    steady: Instance, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_time_limit_and_an_interrupt_end_it_with_the_record_so_far(steady, monkeypatch):
     outcome = depl_paper(steady, Limits(time_limit=1e-9))
     assert (outcome.termination, outcome.plan) == (Termination.TIME_LIMIT, None)
     assert outcome.reason == (
@@ -311,9 +307,7 @@ def test_stopped_after_a_choice_of_data_it_tells_the_nearest_value(two_sets: Ins
     assert outcome.reason.endswith("nothing is proved")
 
 
-def test_a_failure_of_the_linear_program_is_a_failure_of_stage_three(
-    steady: Instance, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failure_of_the_linear_program_is_a_failure_of_stage_three(steady, monkeypatch):
     def fail(*_: object) -> None:
         raise RuntimeError("HiGHS ended with: trouble")
 

@@ -35,9 +35,7 @@ def cheapest_embedding(problem: PlacementProblem) -> float:
 
 @pytest.mark.parametrize("count", [2, pytest.param(4, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("transfers", [False, True])
-def test_the_split_embedding_lies_between_the_relaxation_and_the_best_embedding(
-    transfers: bool, count: int
-) -> None:
+def test_the_split_embedding_lies_between_the_relaxation_and_the_best_embedding(transfers, count):
     """`relaxation` is another program (perspective cuts instead of a grid) whose epochs may be split, too."""
     for seed in range(count):
         problem = drawn(seed, transfers)

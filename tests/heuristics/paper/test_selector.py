@@ -47,16 +47,6 @@ def test_the_argument_moves_to_the_path_that_the_graph_leads_to(long_bell: Insta
     assert label.name == f"entropic, s = {math.sqrt(math.log(10) / 2):.6g}"
 
 
-def test_the_lowest_path_is_kept_in_mind_where_none_is_feasible(long_bell: Instance) -> None:
-    graph, label = selector(long_bell.replace(maximum_epochs=3)).graph(DATA)
-    assert next(graph.paths(), None) is None
-    nearest = graph.nearest()
-    assert len(nearest.models) == 3
-    bound = 4 + math.sqrt(6 * math.log(10))
-    # each of the three steps is rounded by less than a level of 0.05
-    assert bound * (1 - 1e-6) <= graph.loss(nearest) + label.surcharge <= bound + 0.15
-
-
 def test_the_normal_label_is_the_quantile_of_a_normal_law(long_bell: Instance) -> None:
     graph, label = selector(long_bell, PaperLabel.NORMAL).graph(DATA)
     path = next(graph.paths())

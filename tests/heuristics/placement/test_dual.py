@@ -122,7 +122,6 @@ def test_perspective_cuts_and_the_dual_meet(count: int) -> None:
         found, dual = PerspectiveProgram.of(problem).relax(), best_price(problem)
         assert found.objective == pytest.approx(dual.value, rel=1e-8)
         assert dual.value * (1 - 1e-7) <= found.lower_bound <= dual.value * (1 + 1e-9)
-        assert found.shares is not None
         off = np.abs(found.shares - np.round(found.shares)) > 1e-6 * np.maximum(found.shares, 1.0)
         assert off.any(axis=1).sum() <= 1  # at most one class is split over clusters
 

@@ -116,9 +116,7 @@ def paid(problem: PlacementProblem, assignment: np.ndarray) -> float:
 
 @settings(max_examples=6)
 @given(SEEDS, st.booleans())
-def test_split_classes_and_dominated_clusters_change_nothing_and_more_time_never_costs_more(
-    seed: int, transfers: bool
-) -> None:
+def test_split_classes_and_dominated_clusters_change_nothing_and_more_time_never_costs_more(seed, transfers):
     problem = drawn(seed, transfers)
     cost = place(problem).cost
     halves = problem.counts // 2
@@ -150,7 +148,6 @@ def test_rounding_keeps_the_limits_and_costs_at_most_one_epoch_more_than_the_bou
     cost = float(problem.evaluate([whole]).costs[0])
     assert cost < math.inf
     rows = np.arange(len(problem.counts))
-    assert dual.fast is not None
     epoch = (problem.price * problem.resources(dual.fast.multiplier))[rows, dual.fast.choice]
     split = dual.slow.choice != dual.fast.choice
     if math.isfinite(dual.fast.multiplier):  # T_max is kept even at the resources of the price

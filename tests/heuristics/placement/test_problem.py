@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 
 import depl
-from depl.heuristics.placement.dual import best_price
 from depl.heuristics.placement.place import place
 from depl.heuristics.placement.problem import PlacementProblem, placement_plan, placement_problem
-from depl.heuristics.placement.rounding import fractional, nearest_whole
 from depl.instances.generator import random_instance
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.epochs import load
@@ -112,13 +110,3 @@ def test_wrong_names_and_assignments_are_refused(tiny: Instance) -> None:
     problem = split_pair(2.2)
     with pytest.raises(InvalidInputError, match="knows no epochs"):
         placement_plan(tiny, ["full"], edge, problem, np.array([[2, 0]]), 0.0)
-
-
-def test_rounding_without_repair_misses_the_time_limit_that_rounding_up_keeps() -> None:
-    # one epoch, T_max = 0.9: slow takes more than 1. The relaxation puts the share a on quick that minimises
-    # (1 + 9 a)^2 / (a - 0.1), a = 2.8 / 9; the nearest whole number is none.
-    problem = split_pair(0.9).replace(counts=np.array([1]), price=np.array([1.0, 100.0]))
-    problem = problem.replace(capacity=np.array([1e3, 1e3]))
-    nearest = nearest_whole(problem, fractional(problem, best_price(problem))[0])
-    assert nearest.tolist() == [[1, 0]]
-    assert math.isinf(problem.evaluate([nearest]).costs[0])

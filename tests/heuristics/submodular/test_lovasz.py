@@ -129,13 +129,3 @@ def test_of_whole_numbers_a_gap_below_one_is_none_and_a_bound_above_proves_nothi
     assert proves(ARC, frozenset({0, 1}), CertifiedBound(lower, Fraction(1))) is proof
     thirds = concave_of_weight([1.0, 2.0], square_root(), [-3.0, 0.5])
     assert not proves(thirds, minimum_norm_point(thirds).subset, CertifiedBound(lower - 7, Fraction(1)))
-
-
-def test_a_half_beside_two_to_the_51_is_not_lost() -> None:
-    # entry 1 is -2**50 - 1/2 in the first order and -2**50 in the second; the other entries are positive
-    function = cut(3, [(0, 1)], [0.5], [2.0**51, -(2.0**50), 0.5])
-    orders = [np.array([0, 1, 2]), np.array([2, 1, 0])]
-    certificate = greedy_certificate(orders, np.array([1.0, 2.0]))
-    wanted = -(2**50) - certificate.weights[0] * HALF
-    slack = 8 * Fraction(function.noise(np.array([function.chain(order) for order in orders])))
-    assert certificate.bound(function).lower + slack == wanted
