@@ -11,16 +11,11 @@ from depl.heuristics.baselines.expected import lowest_expected_sequences
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.epochs import LossStep, compute, loss_step
 from depl.models.problem.instance import (
-    Cluster,
-    ConstantImprovement,
-    Dataset,
     Instance,
     InverseSqrtImprovement,
     Model,
     PowerDataLaw,
-    Switch,
     TabledImprovement,
-    Target,
 )
 from depl.models.problem.laws import (
     Deterministic,
@@ -29,37 +24,16 @@ from depl.models.problem.laws import (
     InverseGamma,
     Normal,
     StudentT,
-    SwitchLaw,
     Zero,
 )
+from tests.problems import gain, model
+from tests.problems import instance as made
 
 ONE = frozenset({"d"})
 
 
-def constant(value: float) -> ConstantImprovement:
-    return ConstantImprovement(noise=Deterministic(value=value))
-
-
-def instance_of(*models: Model, initial_model: str | None = None, **fields: object) -> Instance:
-    return Instance(
-        name="tiny",
-        clusters=(Cluster(name="n", capacity=1.0, bandwidth=1.0, unit_cost=1.0),),
-        datasets=fields.pop("datasets", (Dataset(name="d", volume=1.0),)),
-        models=models,
-        target=Target(
-            initial_loss=10.0,
-            maximum_loss=1.0,
-            quantile_level=0.9,
-            maximum_epochs=6,
-            maximum_time=100.0,
-            initial_model=initial_model,
-        ),
-        **fields,
-    )
-
-
-def switch(previous: str, following: str, law: SwitchLaw) -> Switch:
-    return Switch(previous=previous, following=following, law=law)
+def instance_of(*models: Model, **fields: object) -> Instance:
+    return made(*models, initial_loss=10, maximum_loss=1, maximum_epochs=6, maximum_time=100, **fields)
 
 
 def mean(step: LossStep) -> Fraction:
@@ -74,12 +48,12 @@ def by_brute_force(instance: Instance, datasets: frozenset[str], epochs: int) ->
     def value(models: tuple[str, ...]) -> tuple[Fraction, Fraction, list[int]]:
         loss, work, since = Fraction(0), Fraction(0), 0
         previous = instance.target.initial_model
-        for epoch, model in enumerate(models, start=1):
-            since = since + 1 if epoch > 1 and previous == model else 0
-            loss += mean(loss_step(instance, epoch, since, previous, model, datasets))
-            work += Fraction(repr(compute(instance, epoch, model, datasets)))
-            previous = model
-        return loss, work, [names.index(model) for model in models]
+        for epoch, name in enumerate(models, start=1):
+            since = since + 1 if epoch > 1 and previous == name else 0
+            loss += mean(loss_step(instance, epoch, since, previous, name, datasets))
+            work += Fraction(repr(compute(instance, epoch, name, datasets)))
+            previous = name
+        return loss, work, [names.index(name) for name in models]
 
     def allowed(models: tuple[str, ...]) -> bool:
         before = (instance.target.initial_model, *models)
@@ -89,7 +63,7 @@ def by_brute_force(instance: Instance, datasets: frozenset[str], epochs: int) ->
 
 
 improvements = st.one_of(
-    st.sampled_from([0.1, 0.2, 0.3, 0.5]).map(constant),
+    st.sampled_from([0.1, 0.2, 0.3, 0.5]).map(gain),
     st.builds(
         InverseSqrtImprovement,
         scale=st.sampled_from([0.5, 1.0, 2.0]),
@@ -97,7 +71,7 @@ improvements = st.one_of(
         noise=st.sampled_from([InverseGamma(mean=0.5, variance=0.01), Normal(mean=0.4, variance=1.0)]),
     ),
     st.lists(st.sampled_from([-0.1, 0.0, 0.2, 0.4]), min_size=6, max_size=6).map(
-        lambda values: TabledImprovement(epochs=tuple(map(constant, values)))
+        lambda values: TabledImprovement(epochs=tuple(map(gain, values)))
     ),
 )
 switch_laws = st.sampled_from(
@@ -117,10 +91,7 @@ switch_laws = st.sampled_from(
 def instances(draw: st.DrawFn) -> Instance:
     """One to three models; values on a coarse decimal grid, so that ties are common."""
     names = ["c", "a", "b"][: draw(st.integers(1, 3))]
-    models = [
-        Model(name=name, size=0.0, improvement=draw(improvements), demand=draw(st.sampled_from([1.0, 2.0])))
-        for name in names
-    ]
+    models = [model(name, draw(improvements), draw(st.sampled_from([1.0, 2.0]))) for name in names]
     pairs = (
         draw(st.lists(st.sampled_from([(a, b) for a in names for b in names if a != b]), unique=True))
         if names[1:]
@@ -129,9 +100,9 @@ def instances(draw: st.DrawFn) -> Instance:
     return instance_of(
         *models,
         initial_model=draw(st.sampled_from([None, *names])),
-        switches=tuple(switch(a, b, draw(switch_laws)) for a, b in pairs),
+        switches={pair: draw(switch_laws) for pair in pairs},
         other_switches=draw(switch_laws),
-        datasets=(Dataset(name="d", volume=1.0), Dataset(name="e", volume=3.0)),
+        datasets={"d": 1.0, "e": 3.0},
         data_law=draw(st.sampled_from([None, PowerDataLaw(p=0.5)])),
     )
 
@@ -154,7 +125,7 @@ def test_every_sequence_is_the_best_of_all(instance: Instance, datasets: frozens
     ],
 )
 def test_what_the_instance_does_not_have_is_refused(datasets: frozenset[str], epochs: int, path: str) -> None:
-    instance = instance_of(Model(name="a", size=0.0, improvement=constant(1.0)))
+    instance = instance_of(model("a", 1.0), datasets={"d": 1.0})
     with pytest.raises(InvalidInputError) as caught:
         lowest_expected_sequences(instance, datasets, epochs)
     assert caught.value.path == path

@@ -10,16 +10,9 @@ from depl.heuristics.baselines.drafts import Appraiser, Draft
 from depl.heuristics.baselines.peers import random_draft
 from depl.instances.generator import random_instances
 from depl.models.evaluation.evaluate import evaluate, final_loss
-from depl.models.problem.instance import (
-    Cluster,
-    ConstantImprovement,
-    Dataset,
-    Instance,
-    Model,
-    Target,
-)
-from depl.models.problem.laws import Deterministic
 from depl.models.solving.methods import Limits
+from tests.problems import instance as made
+from tests.problems import model, site
 
 SMALL = random_instances(np.random.default_rng(81), 5, maximum_epochs=(3, 5))
 FEW = {"random": {"draws": 30}}
@@ -49,22 +42,16 @@ def test_closed_forms(tiny, steady, method, cost):
 
 def test_the_greedy_takes_the_densest_item_and_pays_for_it():
     """Two of 5 for 5; three of 3 for 3.2 cover 9 for 9.6 as well, but no single exchange leads there."""
-    models = tuple(
-        Model(
-            name=f"item-{value}",
-            size=0,
-            demand=weight,
-            improvement=ConstantImprovement(noise=Deterministic(value=value)),
-        )
-        for value, weight in ((5.0, 5.0), (3.0, 3.2))
-    )
-    target = Target(initial_loss=9, maximum_loss=0, quantile_level=0.5, maximum_epochs=6, round_deadline=1)
-    knapsack = Instance(
-        name="knapsack",
-        clusters=(Cluster(name="site", capacity=100, bandwidth=1, unit_cost=1),),
-        datasets=(Dataset(name="data", volume=1),),
-        models=models,
-        target=target,
+    knapsack = made(
+        model("large", 5.0, 5.0, 0.0),
+        model("small", 3.0, 3.2, 0.0),
+        clusters=site("site", 100, 1, 1),
+        datasets={"data": 1},
+        initial_loss=9,
+        maximum_loss=0,
+        quantile_level=0.5,
+        maximum_epochs=6,
+        round_deadline=1,
     )
     assert depl.solve(knapsack, "density-greedy").cost == pytest.approx(10)
 

@@ -13,13 +13,7 @@ from depl.heuristics.bounds.lower_bound import Proof
 from depl.heuristics.data.sites import DataFactors
 from depl.models.problem.epochs import FinalLoss, Term
 from depl.models.problem.instance import (
-    Cluster,
-    ConstantImprovement,
-    Dataset,
     Instance,
-    Model,
-    Switch,
-    Target,
 )
 from depl.models.problem.laws import Lognormal, Normal, StudentT
 from depl.models.risk import contour, finite_sums
@@ -28,43 +22,32 @@ from depl.models.risk.verdicts import LossClasses, PreparedVerdicts, Verdict
 from depl.models.solving import methods
 from depl.models.solving.methods import Limits
 from depl.models.solving.result import Termination
+from tests.problems import instance as made
+from tests.problems import model, student
+from tests.problems import switches as pairs
 
 NAMES = ("m0", "m1", "m2")
-FAR = StudentT(degrees_of_freedom=2.0, location=0.05, scale=0.1, lower=-1e4, upper=1e4)
-WILD = StudentT(degrees_of_freedom=0.4, location=0.05, scale=0.1, lower=-1e4, upper=1e4)
-NEAR = StudentT(degrees_of_freedom=2.0, location=0.05, scale=0.1, lower=-1.0, upper=1.0)
+FAR = student(2.0, 0.05, 0.1, -1e4, 1e4)
+WILD = student(0.4, 0.05, 0.1, -1e4, 1e4)
+NEAR = student(2.0, 0.05, 0.1, -1.0, 1.0)
 
 
 def heavy(seed: int) -> Instance:
     """Three models with a switch law of its own between any two, some cut far out."""
     rng = np.random.default_rng(seed)
-    models = []
-    for name in NAMES:
-        mean = 0.5 * float(np.exp(rng.uniform(-0.5, 0.5)))
-        law = Lognormal(mean=mean, variance=mean**2)
-        models.append(
-            Model(name=name, size=1, demand=2, improvement=ConstantImprovement(noise=law)),
-        )
-    switches = []
-    for index, (before, after) in enumerate(itertools.permutations(NAMES, 2)):
+    means = 0.5 * np.exp(rng.uniform(-0.5, 0.5, 3))
+    laws = {}
+    for index, pair in enumerate(itertools.permutations(NAMES, 2)):
         reach = 10 ** float(rng.uniform(1, 4)) if index % 2 else None
-        law = StudentT(
-            degrees_of_freedom=float(rng.uniform(1.5, 4)),
-            location=0.05,
-            scale=0.1,
-            lower=None if reach is None else -reach,
-            upper=reach,
-        )
-        switches.append(Switch(previous=before, following=after, law=law))
-    return Instance(
-        name="heavy",
-        clusters=(Cluster(name="site", capacity=10, bandwidth=2, unit_cost=3),),
-        datasets=(Dataset(name="data", volume=4),),
-        models=tuple(models),
-        switches=tuple(switches),
-        target=Target(
-            initial_loss=10, maximum_loss=8, quantile_level=0.95, maximum_epochs=12, maximum_time=200
-        ),
+        degrees = float(rng.uniform(1.5, 4))
+        laws[pair] = student(degrees, 0.05, 0.1, None if reach is None else -reach, reach)
+    return made(
+        *(model(n, Lognormal(mean=mean, variance=mean**2)) for n, mean in zip(NAMES, means, strict=True)),
+        switches=laws,
+        maximum_loss=8,
+        quantile_level=0.95,
+        maximum_epochs=12,
+        maximum_time=200,
     )
 
 
@@ -94,11 +77,9 @@ def test_the_bound_of_heavy_laws_leaves_time_for_a_plan(switches: list[float], l
 
 def test_a_later_attempt_at_the_bound_goes_on_where_the_one_before_was_stopped(switches: list[float]) -> None:
     """What is known of switches under tilts is not found out again."""
-    instance = heavy(0)
-    normal = ConstantImprovement(noise=Normal(mean=1, variance=0.2))
-    models = tuple(Model(name=name, size=1, demand=2, improvement=normal) for name in NAMES[:2])
-    laws = (Switch(previous="m0", following="m1", law=NEAR), Switch(previous="m1", following="m0", law=NEAR))
-    instance = instance.replace(models=models, switches=laws, maximum_epochs=6)
+    models = tuple(model(name, Normal(mean=1, variance=0.2)) for name in NAMES[:2])
+    laws = {("m0", "m1"): NEAR, ("m1", "m0"): NEAR}
+    instance = heavy(0).replace(models=models, switches=pairs(laws), maximum_epochs=6)
 
     def proof() -> Proof:
         return Proof.of(instance, Learning.of(instance), DataFactors(instance))

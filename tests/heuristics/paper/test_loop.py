@@ -11,17 +11,17 @@ from depl.heuristics.paper.loop import OPTIONS, depl_paper
 from depl.instances.generator import random_instances
 from depl.models.foundation.deadline import OutOfTimeError
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
-from depl.models.problem.instance import Cluster, Dataset, Instance, Model, Switch, Target, Transfer
-from depl.models.problem.laws import Deterministic, Forbidden, InverseGamma, StudentT
-from depl.models.problem.learning import ConstantImprovement, SubsetEpochs, TableDataLaw
+from depl.models.problem.instance import Instance, Model
+from depl.models.problem.laws import Deterministic, Forbidden, InverseGamma
+from depl.models.problem.learning import SubsetEpochs, TableDataLaw
 from depl.models.solving.decisions import Stage
 from depl.models.solving.methods import Limits, find
 from depl.models.solving.result import Result, Termination
+from tests.problems import datasets, instance, model, site, student, switches, transfers
 
 
 def gaining(name: str, gain: float, work: float = 1.0, size: float = 0.0) -> Model:
-    improvement = ConstantImprovement(noise=Deterministic(value=gain))
-    return Model(name=name, size=size, demand=work, improvement=improvement)
+    return model(name, Deterministic(value=gain), work, size)
 
 
 def kept(result: Result) -> list[tuple[str, bool]]:
@@ -31,32 +31,21 @@ def kept(result: Result) -> list[tuple[str, bool]]:
 @pytest.fixture(scope="module")
 def two_sets(steady: Instance) -> Instance:
     """T^ = 0.5 + 0.2 Q, so K^ T^ is 1.5 * 0.7 for small, 1 * 1.5 for both, 1.4 * 1.3 for large."""
-    table = (
-        SubsetEpochs(datasets=("small",), epochs=1.5),
-        SubsetEpochs(datasets=("large",), epochs=1.4),
-        SubsetEpochs(datasets=("small", "large"), epochs=1.0),
-    )
-    return steady.replace(
-        datasets=(Dataset(name="small", volume=1), Dataset(name="large", volume=4)),
-        data_law=TableDataLaw(subsets=table),
-        maximum_epochs=2,
-    )
+    epochs = {("small",): 1.5, ("large",): 1.4, ("small", "large"): 1.0}
+    table = TableDataLaw(subsets=tuple(SubsetEpochs(datasets=d, epochs=k) for d, k in epochs.items()))
+    return steady.replace(datasets=datasets(small=1, large=4), data_law=table, maximum_epochs=2)
 
 
 @pytest.fixture(scope="module")
 def split_sites() -> Instance:
     """Sending *wide* takes 1 on slow, more than T_max = 0.9; quick sends at once and costs 100 times more."""
-    return Instance(
-        name="split-sites",
-        clusters=(
-            Cluster(name="slow", capacity=1000, bandwidth=1, unit_cost=1),
-            Cluster(name="quick", capacity=2000, bandwidth=1e9, unit_cost=100),
-        ),
-        datasets=(Dataset(name="data", volume=1),),
-        models=(gaining("wide", 3, size=1),),
-        target=Target(
-            initial_loss=10, maximum_loss=8, quantile_level=0.9, maximum_epochs=4, maximum_time=0.9
-        ),
+    return instance(
+        gaining("wide", 3, size=1),
+        clusters=(site("slow", 1000, 1, 1), site("quick", 2000, 1e9, 100)),
+        datasets={"data": 1},
+        maximum_loss=8,
+        maximum_epochs=4,
+        maximum_time=0.9,
     )
 
 
@@ -74,8 +63,7 @@ def split_sites() -> Instance:
     ],
 )
 def test_closed_forms(request, name, changes, options, cost) -> None:
-    instance = request.getfixturevalue(name).replace(**changes)
-    result = depl.solve(instance, "depl-paper", options=options)
+    result = depl.solve(request.getfixturevalue(name).replace(**changes), "depl-paper", options=options)
     assert result.cost == (None if cost is None else pytest.approx(cost))
     assert (result.termination, result.lower_bound) == (Termination.EXHAUSTED, 0)
     if cost:
@@ -126,8 +114,7 @@ def test_models_whose_placement_misses_t_max_by_rounding_are_blacklisted(split_s
     assert "takes 1.001 even with all resources" in result.decisions[2].outcome
     assert [epoch.model for epoch in result.plan.epochs] == ["lean"]
     assert result.cost == pytest.approx(1 / 0.9)
-    rows = (("slow", 5), ("quick", 7))  # transfers are paid for the clusters that train
-    paid = lean.replace(transfers=tuple(Transfer(dataset="data", cluster=n, cost=cost) for n, cost in rows))
+    paid = lean.replace(transfers=transfers({("data", "slow"): 5, ("data", "quick"): 7}))  # of who trains
     result = depl.solve(paid, "depl-paper")
     assert result.cost == pytest.approx(5 + 1 / 0.9)
     assert [row.cluster for row in result.plan.data] == ["slow"]
@@ -149,7 +136,7 @@ def test_paths_that_train_the_same_in_another_order_are_passed_over(split_sites:
     # wide twice ends at 4, wide then twin at 5, twin then wide at 5.5; all are rounded to slow, which takes 2
     twins = split_sites.replace(
         models=(gaining("wide", 3, size=1), gaining("twin", 2.5, size=1, work=1.1)),
-        switches=(Switch(previous="wide", following="twin", law=Deterministic(value=0.5)),),
+        switches=switches({("wide", "twin"): 0.5}),
         other_switches=Deterministic(value=1.0),
         maximum_loss=5.6,
         maximum_epochs=2,
@@ -170,18 +157,19 @@ def test_a_path_that_misses_the_quantile_is_blacklisted_whatever_its_label_says(
 
 
 def test_e12_counting_epochs_costs_2_40_times_the_optimum() -> None:
-    instance = Instance(
-        name="site",
-        clusters=(Cluster(name="site", capacity=100, bandwidth=1, unit_cost=1),),
-        datasets=(Dataset(name="data", volume=1),),
-        models=(gaining("fast", 1.02, 2.6), gaining("slow", 0.98, 1.0)),
+    counted = instance(
+        gaining("fast", 1.02, 2.6),
+        gaining("slow", 0.98, 1.0),
+        clusters=site("site", 100, 1, 1),
+        datasets={"data": 1},
         other_switches=Forbidden(),
-        target=Target(
-            initial_loss=40, maximum_loss=14.6, quantile_level=0.9, maximum_epochs=30, maximum_time=1.0
-        ),
+        initial_loss=40,
+        maximum_loss=14.6,
+        maximum_epochs=30,
+        maximum_time=1.0,
     )
     cost = {
-        weight: depl.solve(instance, "depl-paper", options={"eta": 2000, "weight": weight}).cost
+        weight: depl.solve(counted, "depl-paper", options={"eta": 2000, "weight": weight}).cost
         for weight in ("full-resources", "root")
     }
     assert cost["full-resources"] == pytest.approx(25**2 * 2.6)
@@ -238,24 +226,18 @@ def test_what_is_not_covered_is_refused(degrees: float, changes, label: str, wor
 
 def heavy_switches(degrees_of_freedom: float) -> Instance:
     """Two models and a switch law without exponential moments; the target takes a switch."""
-    models = tuple(
-        Model(name=name, size=0, demand=work, improvement=ConstantImprovement(noise=noise))
-        for name, work, noise in (
-            ("fast", 3.0, InverseGamma(mean=1.5, variance=0.05)),
-            ("slow", 1.0, InverseGamma(mean=1.0, variance=0.01)),
-        )
-    )
-    law = StudentT(degrees_of_freedom=degrees_of_freedom, location=0.1, scale=0.1)
-    return Instance(
-        name="heavy",
-        clusters=(Cluster(name="site", capacity=100, bandwidth=1, unit_cost=1),),
-        datasets=(Dataset(name="data", volume=1),),
-        models=models,
-        switches=(Switch(previous="fast", following="slow", law=law),),
+    return instance(
+        model("fast", InverseGamma(mean=1.5, variance=0.05), 3.0, 0.0),
+        model("slow", InverseGamma(mean=1.0, variance=0.01), 1.0, 0.0),
+        clusters=site("site", 100, 1, 1),
+        datasets={"data": 1},
+        switches={("fast", "slow"): student(degrees_of_freedom, 0.1, 0.1)},
         other_switches=Forbidden(),
-        target=Target(
-            initial_loss=12, maximum_loss=4.5, quantile_level=0.95, maximum_epochs=8, round_deadline=1.0
-        ),
+        initial_loss=12,
+        maximum_loss=4.5,
+        quantile_level=0.95,
+        maximum_epochs=8,
+        round_deadline=1.0,
     )
 
 
