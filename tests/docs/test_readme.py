@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 import depl
+from depl.built_in import BUILT_IN
 from depl.cli import main
 from depl.instances.library import parse
 from depl.instances.template import template
 from depl.models.policy import planning
-from depl.models.solving.methods import registered
 from depl.models.solving.solve import solve
 from tests.docs.pages import ROOT, text_of
 
@@ -75,7 +75,7 @@ def test_the_commands_and_functions_of_the_tables_exist(ask):
             assert ask(name, "--help")[0] == 0
         assert all(hasattr(depl, name) for name in re.findall(r"`depl\.(\w+)`", functions))
     table = README[README.index("## Methods") : README.index("## What is proved")]
-    assert {method.name for method in registered()} <= set(re.findall(r"`([a-z-]+)`", table))
+    assert {method.name for method in BUILT_IN} <= set(re.findall(r"`([a-z-]+)`", table))
 
 
 def test_what_is_named_exists():

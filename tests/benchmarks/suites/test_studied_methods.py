@@ -16,7 +16,7 @@ from depl.benchmarks.report.verdicts import Ruling, judged
 from depl.benchmarks.suites.annealing import ANNEALING
 from depl.benchmarks.suites.stage_orders import ONE_PASS, ORDERS
 from depl.instances.generator import random_instances
-from tests.heuristics.baselines.test_general_purpose import knapsack, least_weight
+from tests.problems import instance, model, site
 
 SMALL = random_instances(np.random.default_rng(7), 2, clusters=(2, 3), datasets=(2, 3), maximum_epochs=(3, 5))
 
@@ -35,6 +35,31 @@ def test_every_recorded_configuration_is_one_that_its_suite_still_runs() -> None
         for item in read_attempts(path):
             suite = suites[item.task.suite]
             assert item.task.configuration in {known.label for known in suite.configurations}
+
+
+def knapsack(values: list[float], weights: list[float], least: float) -> depl.Instance:
+    """Epochs of item i cost weights[i] (x = weight within the deadline 1) and lower the loss by values[i]."""
+    items = enumerate(zip(values, weights, strict=True))
+    return instance(
+        *(model(f"item-{i}", value, demand=weight, size=0) for i, (value, weight) in items),
+        clusters=site(capacity=100, bandwidth=1, unit_cost=1),
+        datasets={"data": 1},
+        initial_loss=least,
+        maximum_loss=0,
+        quantile_level=0.5,
+        maximum_epochs=6,
+        round_deadline=1,
+    )
+
+
+def least_weight(values: list[float], weights: list[float], least: float) -> float:
+    """Cheapest multiset of at most six items that covers ``least``, by listing all."""
+    return min(
+        sum(weights[i] for i in chosen)
+        for size in range(7)
+        for chosen in itertools.combinations_with_replacement(range(len(values)), size)
+        if sum(values[i] for i in chosen) >= least
+    )
 
 
 @pytest.mark.parametrize("seed", [1])
