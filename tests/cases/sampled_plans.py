@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 
-from depl.instances.generator import random_instance
+from depl.instances.generator import random_instance, random_instances
 from depl.models.evaluation.evaluate import INTENT, Reading
 from depl.models.exact.choices import Configuration
 from depl.models.exact.sampled import SampledProblem
 from depl.models.programs.attainable import attainable
 from depl.models.programs.formulations import Price, labels
 from depl.models.scenarios.draws import draw_scenarios
-from tests.oracles.search import sequences
+from tests.oracles.search import sampled, sequences, with_negative_switches
 
 HARD_OPTIMUM = 28.968559573246672
 """Of `hard_problem`, proved by two programs in a longer run."""
@@ -28,6 +28,17 @@ def hard_problem(scenarios: int = 100) -> SampledProblem:
     return SampledProblem(instance, draw_scenarios(instance, scenarios, seed=1))
 
 
+def drawn_problems(seed: int, count: int) -> list[SampledProblem]:
+    """Of two models and ten scenarios; some with an initial model, half with switches that win."""
+    sizes = {"models": (2, 2), "clusters": (1, 2), "datasets": (1, 2), "maximum_epochs": (2, 3)}
+    found = []
+    for place, item in enumerate(random_instances(np.random.default_rng(seed), count, **sizes)):
+        instance = item.replace(initial_model="m2") if place % 4 == 1 else item
+        problem = sampled(instance, 10, place)
+        found.append(problem if place % 2 else with_negative_switches(problem))
+    return found
+
+
 def price_space(problem: SampledProblem) -> pyo.ConcreteModel:
     """The program of the form ``price`` with its first cuts: a relaxation."""
     return Price(problem, attainable(problem)).model
@@ -38,14 +49,16 @@ def meets_all(problem: SampledProblem, choices: tuple[Configuration, ...]) -> bo
     return problem.misses(choices) <= problem.allowed and problem.allocation(choices).feasible
 
 
-def cheapest(problem: SampledProblem, reading: Reading = INTENT) -> float:
-    """Least cost under a reading; infinite if nothing is feasible."""
+def cheapest(
+    problem: SampledProblem,
+    reading: Reading = INTENT,
+    allowed: Callable[[tuple[Configuration, ...]], bool] = lambda _: True,
+) -> float:
+    """Least cost under a reading of all sequences that are allowed; infinite if nothing is feasible."""
     if problem.misses([]) <= problem.allowed:
         return 0.0
-    return min(
-        (cost(problem, row, reading) for row in sequences(problem) if meets_all(problem, row)),
-        default=math.inf,
-    )
+    rows = (row for row in sequences(problem) if allowed(row) and meets_all(problem, row))
+    return min((cost(problem, row, reading) for row in rows), default=math.inf)
 
 
 def cost(problem: SampledProblem, choices: tuple[Configuration, ...], reading: Reading = INTENT) -> float:

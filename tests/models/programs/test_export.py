@@ -3,27 +3,21 @@
 import functools
 import itertools
 import json
+from unittest.mock import Mock
 
 import highspy
 import pyomo.environ as pyo
 import pytest
 
 import depl
-from depl.models.exact.sampled import SampledProblem
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.programs.export import export, read_names, symbols
 from depl.models.programs.highs import OPTIONS, Session
-from depl.models.scenarios.draws import draw_scenarios
 from tests.cases.outside_solvers import cbc, glpk_relaxed, scip
 from tests.cases.sampled_plans import price_space
+from tests.oracles.search import sampled
 
 ENDINGS = ("lp", "mps")
-
-
-@pytest.fixture(scope="module")
-def documented(tiny):
-    """The problem of docs/programs.rst, whose optimum is 28."""
-    return SampledProblem(tiny, draw_scenarios(tiny, 50, seed=0))
 
 
 def knapsack():
@@ -48,9 +42,10 @@ def read(path) -> highspy.Highs:
 
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_a_written_program_is_read_back_and_called_a_relaxation_in_the_first_line(
-    documented, ending, tmp_path, caplog
+    tiny, ending, tmp_path, caplog
 ):
-    model = price_space(documented)
+    """Of the problem of docs/programs.rst, whose optimum is 28."""
+    model = price_space(sampled(tiny, 50))
     path = export(model, tmp_path / f"program.{ending}")
     assert caplog.messages == []  # Pyomo has nothing to warn of
     assert [item.name for item in tmp_path.iterdir()] == [path.name]
@@ -85,8 +80,7 @@ HARD_NAMES = {
 @functools.cache
 def optimum_of(instance):
     """The least of the program of an instance on eight scenarios, without a file."""
-    problem = SampledProblem(instance, draw_scenarios(instance, 8, seed=1))
-    return Session(price_space(problem)).solve().objective
+    return Session(price_space(sampled(instance, 8, 1))).solve().objective
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
@@ -94,8 +88,7 @@ def optimum_of(instance):
 def test_any_names_are_written_in_ascii_without_collision_and_lead_back(tiny, first, ending, tmp_path):
     """Clusters, datasets and models of three kinds."""
     instance = renamed(tiny, *itertools.chain(*list(HARD_NAMES.values())[first : first + 3]))
-    problem = SampledProblem(instance, draw_scenarios(instance, 8, seed=1))
-    model = price_space(problem)
+    model = price_space(sampled(instance, 8, 1))
     path = export(model, tmp_path / f"program.{ending}")
     engine = read(path)
     wanted = optimum_of(tiny)
@@ -122,7 +115,7 @@ def renamed(tiny, *names):
     return depl.Instance.from_json(text)
 
 
-@pytest.mark.parametrize("ending", ["lp", "mps"])
+@pytest.mark.parametrize("ending", ENDINGS)
 def test_no_comment_is_longer_than_a_line_that_solvers_read(ending, tmp_path):
     """SCIP 10 takes the rest of a longer one for a row of an MPS file, and CBC 2.10 of an LP file."""
     name = '\\"é+ ' * 300
@@ -140,18 +133,12 @@ def test_no_comment_is_longer_than_a_line_that_solvers_read(ending, tmp_path):
 
 
 def test_a_failed_write_leaves_what_was_there(tmp_path, monkeypatch):
-    path = tmp_path / "program.lp"
+    path, model = tmp_path / "program.lp", knapsack()
     path.write_text("mine")
-    model = knapsack()
-
-    def fail(*args, **kwargs):
-        raise OSError("disk full")
-
-    monkeypatch.setattr(pyo.ConcreteModel, "write", fail)
+    monkeypatch.setattr(pyo.ConcreteModel, "write", Mock(side_effect=OSError("disk full")))
     with pytest.raises(OSError, match="disk full"):
         export(model, path)
-    assert [item.name for item in tmp_path.iterdir()] == ["program.lp"]
-    assert path.read_text() == "mine"
+    assert [(item.name, item.read_text()) for item in tmp_path.iterdir()] == [("program.lp", "mine")]
 
 
 @pytest.mark.parametrize(

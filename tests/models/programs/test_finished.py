@@ -7,8 +7,6 @@ import pyomo.environ as pyo
 import pytest
 
 import depl
-from depl.instances.generator import random_instance
-from depl.models.exact.sampled import SampledProblem
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.programs.export import export
 from depl.models.programs.finished import program
@@ -16,32 +14,16 @@ from depl.models.programs.formulations import Price
 from depl.models.programs.highs import Status, solve_program
 from depl.models.programs.loop import solve_sampled
 from depl.models.programs.notes import is_relaxation, note_of
-from depl.models.scenarios.draws import draw_scenarios
-from depl.models.solving.result import Termination
 from tests.cases.outside_solvers import LINEAR, cbc, glpk, scip
-from tests.cases.sampled_plans import cost, meets_all, sequences
+from tests.cases.sampled_plans import cheapest, cost, meets_all
+from tests.oracles.search import sampled, sequences
+from tests.problems import drawn
 
-QUICK = (3, 17)
-
-
-def drawn(seed, **limits):
-    sizes = {"models": (2, 3), "clusters": (2, 3), "datasets": (1, 3), "maximum_epochs": (2, 5), **limits}
-    return random_instance(np.random.default_rng(seed), **sizes)
+SIZES = {"models": (2, 3), "clusters": (2, 3), "datasets": (1, 3), "maximum_epochs": (2, 5)}
 
 
 def least(instance, size, seed=0):
-    """Oracle: the least cost of all sequences, one by one."""
-    problem = SampledProblem(instance, draw_scenarios(instance, size, seed))
-    return min(
-        (cost(problem, row) for row in sequences(problem) if meets_all(problem, row)), default=math.inf
-    )
-
-
-def optimum(instance, size, seed=0):
-    """The optimum by the search, which needs no program."""
-    result = depl.solve(instance, "scenario-search", scenarios=size, seed=seed)
-    assert result.termination in (Termination.OPTIMAL, Termination.INFEASIBLE)
-    return math.inf if result.cost is None else result.cost
+    return cheapest(sampled(instance, size, seed))
 
 
 # ---- the optimum of the file is that of the problem ----
@@ -57,16 +39,11 @@ def found_by_others(instance, size, seed, folder):
     yield "cone", "lp", "scip", scip(path, 1e-8)
 
 
-@pytest.mark.parametrize(
-    "seed", [*QUICK, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(27) if seed not in QUICK)]
-)
+@pytest.mark.parametrize("seed", [3, 17])
 def test_other_solvers_find_the_optimum_of_depl_in_the_file(seed, tmp_path):
-    instance = drawn(seed)
-    wanted = optimum(instance, 12, seed)
-    if wanted == math.inf:
-        with pytest.raises(NotCoveredError, match="there is no program: models:"):
-            program(instance, 12, seed=seed)
-        return
+    """The optimum by the search, which needs no program."""
+    (instance,) = drawn(seed, 1, **SIZES)
+    wanted = depl.solve(instance, "scenario-search", scenarios=12, seed=seed).cost
     answers = list(found_by_others(instance, 12, seed, tmp_path))
     assert len(answers) == 2 * len(LINEAR) + 1
     wrong = [answer for answer in answers if answer[-1] != pytest.approx(wanted, rel=1e-6)]
@@ -88,6 +65,8 @@ def test_the_documented_program_has_the_optimum_28_and_the_relaxation_has_not(ti
     assert not is_relaxation(cone)
     assert note_of(cone) is None
     assert solve_program(cone, solve_with="scip").objective == pytest.approx(28, rel=1e-6)
+    with pytest.raises(NotCoveredError, match="there is no program: models:"):
+        program(tiny.replace(maximum_loss=-99), 50)
 
 
 def test_files_of_ampl_have_the_optimum_and_the_names_beside_them(tiny, tmp_path):
@@ -115,8 +94,8 @@ def test_a_problem_in_which_not_to_train_is_feasible_has_a_program_with_the_opti
     path = export(model, tmp_path / "whole.lp")
     assert [solve(path) for solve in LINEAR.values()] == pytest.approx([0.0] * 4, abs=1e-9)
     model.must = pyo.Constraint(expr=sum(model.w[key] for key in model.w if key[0] == 1) == 1)
-    problem = SampledProblem(instance, draw_scenarios(instance, 8, 0))
-    trained = min(cost(problem, row) for row in sequences(problem) if row and meets_all(problem, row))
+    problem = sampled(instance, 8)
+    trained = min(cost(problem, row) for row in sequences(problem) if meets_all(problem, row))
     assert solve_program(model).objective <= trained * (1 + 1e-9)
     with pytest.raises(NotCoveredError, match="the only feasible plan does not train, and costs 0"):
         program(instance.replace(maximum_epochs=0), 8)
@@ -127,7 +106,7 @@ def test_a_problem_in_which_not_to_train_is_feasible_has_a_program_with_the_opti
 
 def test_a_near_tie_within_the_tolerance_of_other_solvers_is_excluded_by_a_row(tiny, tmp_path):
     """A cheap sequence misses by 2e-7 of the largest gain: HiGHS under 1e-9 sees that, others do not."""
-    problem = SampledProblem(tiny, draw_scenarios(tiny, 10, seed=3))
+    problem = sampled(tiny, 10, 3)
     rows = sorted(sequences(problem), key=lambda row: cost(problem, row))
     cheap = next(
         row for row in rows if row and math.isfinite(cost(problem, row)) and not meets_all(problem, row)
@@ -153,8 +132,7 @@ def test_where_cuts_are_too_large_for_a_solver_the_loop_states_costs_and_the_opt
     monkeypatch.setattr(Price, "tighten", lambda *_: [])
     monkeypatch.setattr(Price, "first_multipliers", lambda _: [0.0])
     instance = tiny.replace(maximum_epochs=2, maximum_loss=10)
-    problem = SampledProblem(instance, draw_scenarios(instance, 8, seed=1))
-    model = program(instance, 8, seed=1)
+    problem, model = sampled(instance, 8, 1), program(instance, 8, seed=1)
     note = note_of(model)
     assert note["cost_rows"] >= 1
     assert note["optimum"] == pytest.approx(least(instance, 8, 1), rel=1e-9)

@@ -1,17 +1,12 @@
 """The two forms: every plan a point at its own cost, cuts valid and tight, the paper's letter (E1, E2)."""
 
-import dataclasses
-
 import numpy as np
 import pyomo.environ as pyo
 import pytest
 
-from depl.instances.generator import random_instances
 from depl.models.evaluation.evaluate import Reading, evaluate
 from depl.models.exact.sampled import SampledProblem
 from depl.models.foundation.errors import NotCoveredError
-from depl.models.problem.instance import ConstantImprovement, Model, Switch
-from depl.models.problem.laws import Forbidden, Normal, Zero
 from depl.models.programs.attainable import attainable
 from depl.models.programs.formulations import (
     Price,
@@ -22,11 +17,12 @@ from depl.models.programs.formulations import (
 )
 from depl.models.programs.highs import solve_program
 from depl.models.programs.loop import solve_sampled
-from depl.models.scenarios.draws import draw_scenarios, given_scenarios
+from depl.models.scenarios.draws import draw_scenarios
 from depl.models.solving.result import Termination
 from tests.cases.sampled_plans import (
     cheapest,
     cost,
+    drawn_problems,
     meets_all,
     price_space,
     sequences,
@@ -42,15 +38,7 @@ BOTH = Reading(data_requires_every_epoch=True, transfer_every_epoch=True)
 
 @pytest.fixture(scope="module")
 def problems():
-    """Half with an initial model or switches that lower the loss."""
-    drawn = random_instances(
-        np.random.default_rng(77), 24, models=(2, 2), clusters=(1, 2), datasets=(1, 2), maximum_epochs=(2, 3)
-    )
-    drawn = [item.replace(initial_model="m2") if seed % 3 == 1 else item for seed, item in enumerate(drawn)]
-    samples = [draw_scenarios(item, 10, seed) for seed, item in enumerate(drawn)]
-    for seed in range(0, len(samples), 2):
-        samples[seed] = dataclasses.replace(samples[seed], switch_losses=-samples[seed].switch_losses)
-    return [SampledProblem(*pair) for pair in zip(drawn, samples, strict=True)]
+    return drawn_problems(77, 24)
 
 
 @pytest.fixture(scope="module")
@@ -188,36 +176,12 @@ def test_a_cost_row_holds_for_every_sequence_and_is_tight_at_its_own(problems):
                 assert row.lslack() == pytest.approx(0, abs=1e-9 * cost(problem, chosen))
 
 
-# --- switches, and what else a plan may not do
-
-
-def alone(steady, models, gains, **changes):
-    """Models as (name, demand) on the cluster of `steady`; gains[scenario][epoch][model], needed are 4."""
-    rule = ConstantImprovement(noise=Normal(mean=2, variance=1))
-    rows = tuple(Model(name=name, size=1, demand=demand, improvement=rule) for name, demand in models)
-    instance = steady.replace(models=rows, other_switches=Zero(), maximum_epochs=2, maximum_loss=6, **changes)
-    return SampledProblem(instance, given_scenarios(instance, np.array(gains, dtype=float)))
-
-
-def test_a_forbidden_switch_that_would_lose_nothing_is_not_made(steady):
-    """a then b would do for less, but is forbidden; a then a and a then c fail in one scenario each."""
-    switches = (Switch(previous="a", following="b", law=Forbidden()),)
-    gains = [[[2, 2, 0], [2, 2, 0]], [[2, 2, 0], [0, 2, 2]]]
-    problem = alone(steady, (("a", 1), ("b", 2), ("c", 1)), gains, switches=switches)
-    found = solve_sampled(problem)
-    assert [problem.instance.models[g.model].name for g in found.choices] == ["b", "b"]
-    assert found.termination is Termination.OPTIMAL
-
-
-SIZES = {"models": (2, 2), "clusters": (1, 2), "datasets": (1, 2), "maximum_epochs": (2, 3)}
-
-
-def test_no_feasible_plan_is_excluded_and_no_constant_of_the_quantile_constraint_cuts_one():
+def test_no_feasible_plan_is_excluded_and_no_constant_of_the_quantile_constraint_cuts_one(
+    problems,
+):
     """G_s + M_s z_s >= needed with z_s = 1 at every miss, and no z_s where the constant is not positive."""
-    drawn = random_instances(np.random.default_rng(31), 30, **SIZES)
     tight = seen = 0
-    for seed, item in enumerate(drawn):
-        problem = SampledProblem(item, draw_scenarios(item, 12, seed))
+    for problem in problems:
         bounds, plans = attainable(problem), feasible(problem)
         seen += bool(plans)
         position = {g: index for index, g in enumerate(problem.configurations)}

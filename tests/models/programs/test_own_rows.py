@@ -7,13 +7,13 @@ import pytest
 
 import depl
 from depl.models.exact.sampled import SampledProblem
-from depl.models.foundation.errors import DeplError, InvalidInputError, NotCoveredError
+from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.programs.formulations import labels
 from depl.models.programs.loop import solve_sampled
 from depl.models.scenarios.draws import draw_scenarios
 from depl.models.solving.methods import Limits
 from depl.models.solving.result import Solution, Termination
-from tests.cases.sampled_plans import cost, meets_all, sequences
+from tests.cases.sampled_plans import cheapest, meets_all, sequences
 
 SCENARIOS = 12
 
@@ -28,9 +28,7 @@ def solve(tiny, rows, **options):
 
 
 def least(problem, allowed=lambda row: True):
-    """Oracle: the least cost of all sequences that a predicate allows, one by one."""
-    costs = [cost(problem, row) for row in sequences(problem) if allowed(row) and meets_all(problem, row)]
-    return min(costs, default=math.inf)
+    return cheapest(problem, allowed=allowed)
 
 
 def on_both_clusters(model):
@@ -119,37 +117,27 @@ def test_a_row_over_variables_of_the_callers_own_holds_too(problem):
     assert found.cost == pytest.approx(least(problem, on_edge), rel=1e-9)
 
 
-@pytest.mark.parametrize("most", [0, 3])
-def test_rows_on_misses_count_every_scenario(tiny, most):
-    """Those included that no plan meets: then no plan keeps the row."""
-    problem = SampledProblem(tiny, draw_scenarios(tiny, 50, seed=0))
-    wanted = least(problem, lambda row: problem.misses(row) <= most)
+@pytest.mark.parametrize(
+    ("level", "size", "few", "wanted"),
+    [(0.7, 50, True, 0), (0.7, 50, True, 3), (0.5, 8, False, 3)],
+    ids=["no plan keeps it", "plans that miss less", "z may be 1 where the scenario is met"],
+)
+def test_rows_on_misses_count_every_scenario(tiny, level, size, few, wanted):
+    """Those included that no plan meets."""
+    instance = tiny.replace(quantile_level=level)
+    problem = SampledProblem(instance, draw_scenarios(instance, size, seed=0))
 
-    def few(model):
-        assert list(model.z) == list(range(1, 51))
-        model.few = pyo.Constraint(expr=sum(model.z.values()) <= most)
+    def rows(model):
+        assert list(model.z) == list(range(1, size + 1))
+        missed = sum(model.z.values())
+        model.own = pyo.Constraint(expr=missed <= wanted if few else missed >= wanted)
 
-    result = depl.solve(tiny, "milp", scenarios=50, rows=few)
-    if wanted == math.inf:
-        assert result.termination is Termination.INFEASIBLE
-    else:
-        assert result.cost == pytest.approx(wanted, rel=1e-9)
-        assert result.scenarios.misses <= most
+    def keeps(row):
+        return problem.misses(row) <= wanted if few else problem.misses(row) >= wanted
 
-
-@pytest.mark.parametrize("most", [3])
-def test_rows_that_ask_for_misses_are_kept_by_plans_that_miss(tiny, most):
-    """The program lets z be 1 where the scenario is met: such a plan is none of the answers."""
-    instance = tiny.replace(quantile_level=0.5)
-    problem = SampledProblem(instance, draw_scenarios(instance, 8, seed=2))
-
-    def many(model):
-        model.many = pyo.Constraint(expr=sum(model.z.values()) >= most)
-
-    found = solve_sampled(problem, Limits(rows=many))
-    wanted = least(problem, lambda row: problem.misses(row) >= most)
-    assert (math.inf if found.choices is None else found.cost) == pytest.approx(wanted, rel=1e-9)
-    assert found.cost == math.inf or problem.misses(found.choices) >= most
+    found = solve_sampled(problem, Limits(rows=rows))
+    assert found.cost == pytest.approx(least(problem, keeps), rel=1e-9)
+    assert found.choices is None or keeps(found.choices)
 
 
 # --- what is refused
@@ -159,88 +147,56 @@ def first(model):
     return next(iter(model.w.values()))
 
 
+def own(row):
+    """Adds a row."""
+    return lambda model: setattr(model, "own", pyo.Constraint(expr=row(model)))
+
+
 def with_own_variable(model):
-    model.own = pyo.Var(bounds=(0, math.nan))
-    return model.own <= first(model)
+    model.mine = pyo.Var(bounds=(0, math.nan))
+    return model.mine <= first(model)
 
 
-NOT_LINEAR = "the row 'own_row' is not linear; write sums of variables times numbers"
+def of(kind, **options):
+    """Adds what is no row."""
+    return lambda model: setattr(model, "own", kind(**{key: get(model) for key, get in options.items()}))
 
 
-@pytest.mark.parametrize(
-    ("row", "words"),
-    [
-        (lambda m: math.nan * first(m) <= 1, "the row 'own_row' has numbers that are not finite: nan"),
-        (lambda m: first(m) + math.nan <= 1, "not finite"),
-        (lambda m: first(m) <= math.nan, "not finite"),
-        (lambda m: math.inf * first(m) <= 1, "not finite"),
-        (with_own_variable, "the row 'own_row' cannot be evaluated: Var 'own'"),
-        (lambda m: first(m) ** 2 <= 1, NOT_LINEAR),
-        (lambda m: first(m) * sum(m.w.values()) <= 1, NOT_LINEAR),
-        (lambda m: pyo.exp(first(m)) <= 1, NOT_LINEAR),
-        (lambda m: first(m) / first(m) <= 1, NOT_LINEAR),
-        (lambda m: m.q["nowhere", "archive"] >= 1, "nowhere.*print sorted.model.w., sorted.model.q."),
-        (lambda m: sum(m.q[key] for key in m.q if key[0] == "clowd") == 0, "is the sum empty"),
-        (lambda m: m.x[1, "cloud"] <= 2, "has no attribute 'x'|'x'"),
-        (lambda m: m.theta >= 1, "speaks of 'theta'"),
-    ],
-)
-def test_rows_that_are_not_linear_or_speak_of_what_is_not_there_are_refused_by_name(tiny, row, words):
-    def rows(model):
-        model.own_row = pyo.Constraint(expr=row(model))
-
-    with pytest.raises(DeplError, match=words):
-        solve(tiny, rows)
+NOT_LINEAR = "the row 'own' is not linear; write sums of variables times numbers"
+REFUSED = {
+    "a coefficient": (own(lambda m: math.nan * first(m) <= 1), "'own' has numbers .* not finite: nan"),
+    "a constant": (own(lambda m: first(m) + math.nan <= 1), "not finite"),
+    "a bound": (own(lambda m: first(m) <= math.nan), "not finite"),
+    "an infinite coefficient": (own(lambda m: math.inf * first(m) <= 1), "not finite"),
+    "a bound of a variable": (own(with_own_variable), "the row 'own' cannot be evaluated: Var 'mine'"),
+    "a square": (own(lambda m: first(m) ** 2 <= 1), NOT_LINEAR),
+    "a product": (own(lambda m: first(m) * sum(m.w.values()) <= 1), NOT_LINEAR),
+    "a function": (own(lambda m: pyo.exp(first(m)) <= 1), NOT_LINEAR),
+    "a quotient": (own(lambda m: first(m) / first(m) <= 1), NOT_LINEAR),
+    "an index": (own(lambda m: m.q["nowhere", "archive"] >= 1), "nowhere.*print sorted.model.w., sorted"),
+    "no variable": (own(lambda m: sum(m.q[k] for k in m.q if k[0] == "clowd") == 0), "is the sum empty"),
+    "the other form": (own(lambda m: m.x[1, "cloud"] <= 2), "has no attribute 'x'|'x'"),
+    "resources": (own(lambda m: m.theta <= 1), "the row 'own' speaks of 'theta', but resources"),
+    "a set": (of(pyo.SOSConstraint, var=lambda m: m.w, sos=lambda _: 1), "'own' is a SOSConstraint"),
+    "an objective": (of(pyo.Objective, expr=first), "the objectives are eq2_cost, own"),
+    "a bound that is no number": (lambda m: first(m).setub(math.nan), "non-finite upper bound"),
+    "held to nothing": (lambda m: first(m).fix(None), "is held to None"),
+    "a miss of every plan": (lambda m: m.z[next(iter(m.missed_anyway))].fix(0), "by every plan: leave z"),
+    "no function": ("w <= 0", "must be a function that adds constraints"),
+}
 
 
-def add(name, item):
-    """Adds what is no row, or no row alone."""
-    return lambda model: setattr(model, name, item(model))
+@pytest.mark.parametrize("reason", REFUSED)
+def test_what_no_linear_program_of_the_method_holds_is_refused_by_name(tiny, reason):
+    rows, words = REFUSED[reason]
+    with pytest.raises((InvalidInputError, NotCoveredError), match=words):
+        depl.solve(tiny, "milp", scenarios=50, rows=rows)
 
 
-@pytest.mark.parametrize(
-    ("change", "kind", "words"),
-    [
-        (
-            add("own", lambda m: pyo.SOSConstraint(var=m.w, sos=1)),
-            InvalidInputError,
-            "'own' is a SOSConstraint",
-        ),
-        (
-            add("own", lambda m: pyo.Objective(expr=sum(m.w.values()))),
-            NotCoveredError,
-            "the objectives are eq2_cost, own",
-        ),
-        (lambda m: first(m).setub(math.nan), InvalidInputError, "non-finite upper bound"),
-        (lambda m: first(m).fix(None), InvalidInputError, "is held to None"),
-        (
-            lambda m: m.z[next(iter(m.missed_anyway))].fix(0),
-            InvalidInputError,
-            "is missed by every plan: leave z",
-        ),
-        ("w <= 0", InvalidInputError, "must be a function that adds constraints"),
-    ],
-)
-def test_what_no_linear_program_holds_is_refused(tiny, change, kind, words):
-    with pytest.raises(kind, match=words):
-        depl.solve(tiny, "milp", scenarios=50, rows=change)
-
-
-@pytest.mark.parametrize("form", ["price", "cone"])
-def test_a_row_on_resources_is_refused_in_each_form(problem, form):
-    if form == "cone":
-        pytest.importorskip("pyscipopt")
-
-    def add(model):
-        model.own = pyo.Constraint(expr=next(model.component_data_objects(pyo.Var)) >= 0)
-        resources = model.theta if form == "price" else next(iter(model.x.values()))
-        model.cheap = pyo.Constraint(expr=resources <= 1)
-
-    with pytest.raises(NotCoveredError, match=r"the row 'cheap' speaks of '(theta|x)', but resources"):
-        solve_sampled(problem, Limits(rows=add), form=form)
-
-
-@pytest.mark.parametrize("method", ["exact", "scenario-search"])
-def test_methods_without_a_program_are_refused(tiny, method):
-    with pytest.raises(InvalidInputError, match=r"no program to add rows to; methods that take them: milp$"):
-        depl.solve(tiny, method, rows=on_both_clusters)
+def test_rows_on_resources_and_for_methods_without_a_program_are_refused(tiny, problem):
+    pytest.importorskip("pyscipopt")
+    with pytest.raises(NotCoveredError, match="the row 'own' speaks of 'x', but resources"):
+        solve_sampled(problem, Limits(rows=own(lambda m: next(iter(m.x.values())) <= 1)), form="cone")
+    for method in ("exact", "scenario-search"):
+        with pytest.raises(InvalidInputError, match=r"no program .*; methods that take them: milp$"):
+            depl.solve(tiny, method, rows=on_both_clusters)

@@ -10,21 +10,19 @@ import numpy as np
 import pyomo.environ as pyo
 import pytest
 
-import depl
-from depl.models.exact.reasons import SIMPLE_PLAN
 from depl.models.exact.sampled import SampledProblem
 from depl.models.problem.laws import Normal
 from depl.models.programs.attainable import attainable
 from depl.models.programs.formulations import Price
 from depl.models.programs.loop import solve_sampled
 from depl.models.scenarios.draws import given_scenarios
-from depl.models.solving.result import Solution, Termination
+from depl.models.solving.result import Termination
 from tests.cases.sampled_plans import cheapest, meets_all, sequences, violations, write_choices
 from tests.problems import instance as made
 from tests.problems import model, site
 
-SPARE = (0.0, 1e-12, 1e-10, 1e-8, 1e-6, -5e-10, -9.9e-10)
-"""T_max over the fastest time, less 1; what is negative is within the tolerance of 1e-9."""
+SPARE = (0.0, 1e-12, 1e-10, 1e-8, 1e-6, -5e-10, -9.9e-10, -1.5e-9)
+"""T_max over the fastest time, less 1; of negative ones all but the last are within the tolerance, 1e-9."""
 
 
 def sampled(models, epochs, clusters=(), maximum_time=1e9):
@@ -45,6 +43,10 @@ def test_the_only_plan_is_proved_optimal_however_little_time_there_is_to_spare(s
     fastest = size + 0.8 * demand
     maximum = fastest * (1 + spare)
     found = solve_sampled(sampled([(size, demand, 2)], 3, maximum_time=maximum))
+    if spare < -1e-9:
+        assert found.termination is Termination.INFEASIBLE
+        assert f"and meets it takes {fastest:.6g}" in found.reason
+        return
     assert found.termination is Termination.OPTIMAL
     exact = 60.0 if spare <= 0 else 2 * 2 * 12 * demand / (maximum - size)
     # T_max - size has lost the digits that both had in common
@@ -52,8 +54,7 @@ def test_the_only_plan_is_proved_optimal_however_little_time_there_is_to_spare(s
     assert found.lower_bound == found.cost
 
 
-@pytest.mark.parametrize("spares", [SPARE[1::2], pytest.param(SPARE[::2], marks=pytest.mark.slow)])
-def test_among_many_plans_too_the_proof_does_not_depend_on_the_time_to_spare(spares):
+def test_among_many_plans_too_the_proof_does_not_depend_on_the_time_to_spare():
     shapes = [
         ([(200, 0.01, 2), (1, 5, 1.8)], 3),
         ([(1, 1e-5, 0.6), (1, 2, 1.7)], 4),
@@ -65,7 +66,8 @@ def test_among_many_plans_too_the_proof_does_not_depend_on_the_time_to_spare(spa
         min(problem.allocation(row).fastest_time for row in sequences(problem) if meets_all(problem, row))
         for problem in free
     ]
-    for ((models, epochs), fastest), spare in itertools.product(zip(shapes, least, strict=True), spares):
+    pairs = zip(shapes, least, strict=True)
+    for ((models, epochs), fastest), spare in itertools.product(pairs, SPARE[1:7:2]):
         problem = sampled(models, epochs, maximum_time=fastest * (1 + spare))
         found = solve_sampled(problem)
         assert found.termination is Termination.OPTIMAL
@@ -94,23 +96,6 @@ def test_a_plan_within_the_tolerance_of_time_is_not_priced_out_by_the_work_of_ot
     assert sorted(problem.allocation(row).cost for row in sequences(problem))[:2] == pytest.approx(
         [30, 30.00003], rel=1e-8
     )
-
-
-def test_half_of_the_tolerance_more_than_all_of_it_is_infeasible():
-    found = solve_sampled(sampled([(1, 2, 2)], 3, maximum_time=2.6 * (1 - 1.5e-9)))
-    assert found.termination is Termination.INFEASIBLE
-    assert f"the fastest {SIMPLE_PLAN} and meets it takes 2.6" in found.reason
-
-
-def test_a_plan_without_time_to_spare_is_accepted_as_optimal_and_its_result_names_the_tolerances():
-    problem = sampled([(200, 0.01, 2)], 3, maximum_time=200.008)
-    result = depl.solve(problem.instance, "milp", scenarios=problem.scenarios)
-    assert result.solution is Solution.PROVEN_OPTIMAL
-    assert result.cost == pytest.approx(60, rel=1e-9)
-    feasibility = {f"{part}_feasibility_tolerance": 1e-9 for part in ("primal", "dual")}
-    gaps = {"mip_rel_gap": 0, "mip_abs_gap": 0}
-    assert result.tolerances == {"mip_feasibility_tolerance": 1e-7, **feasibility, **gaps}
-    assert result.to_dict()["tolerances"] == result.tolerances
 
 
 def test_a_plan_within_the_tolerance_of_time_is_a_point_of_the_program_at_its_own_cost():
