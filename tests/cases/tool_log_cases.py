@@ -1,10 +1,14 @@
-"""The committed logs of tools, as a user would name them; archives are unpacked into a folder of the test."""
+"""The committed logs of tools, as a user would name them, and how tests write and read logs of their own."""
 
 import gzip
 import shutil
 import tarfile
+from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from depl.models.tool_logs.importing import Choices, Imported, import_logs
+from tests import problems
 
 LOGS = Path(__file__).resolve().parents[1] / "data" / "tool_logs"
 SWITCHED = (
@@ -57,3 +61,32 @@ def unpacked(logged: Logged, folder: Path) -> Path:
             shutil.copyfileobj(packed, file)
         return folder / path.stem
     return path
+
+
+def put(folder: Path, files: Mapping[str, str | bytes]) -> Path:
+    """What is to be read: the file, or the folder where there are several."""
+    path = folder
+    for name, content in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return folder if len(files) > 1 else path
+
+
+def read(path: Path, **choices: Any) -> Imported:
+    """What is read of a file or folder, all of it one stage unless stages are told."""
+    return import_logs([str(path)], Choices(**{"loss": "loss", "stages": ("net@edge",)} | choices))
+
+
+def refusal(path: Path, **choices: Any) -> str:
+    """What is said in place of reading it."""
+    return str(problems.refusal(read, path, **choices))
+
+
+def losses_of(found: Imported) -> dict[str, dict[int, float]]:
+    """Losses of every run by epoch."""
+    traces = found.traces
+    losses: dict[str, dict[int, float]] = {run: {} for run in traces.runs}
+    for run, epoch, loss in zip(traces.run, traces.epoch.tolist(), traces.loss.tolist(), strict=True):
+        losses[run][epoch] = loss
+    return losses

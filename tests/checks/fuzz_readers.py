@@ -33,11 +33,11 @@ from depl.models.tool_logs.importing import Choices, import_logs
 from depl.models.traces.files import read_traces, write_traces
 from depl.models.traces.table import Traces
 from tests.cases.documents import RICH
-from tests.cases.hostile_logs import inspected, store
 from tests.cases.memory_cases import instance_of, random_law
 from tests.cases.policy_files import by_hand
 from tests.cases.sweep_cases import blanks, write_store
 from tests.cases.tool_log_cases import EVERY, unpacked
+from tests.cases.written_logs import inspected, store
 from tests.checks.fuzz_spoiling import (
     COUNTS,
     Chance,

@@ -3,64 +3,61 @@
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from depl.models.tool_logs import folders
 from depl.models.tool_logs.importing import Imported
 from depl.models.traces.lost import LEFT_OUT, LOST, ledger
-from tests.models.tool_logs import test_answers as answers
+from tests.cases import tool_log_cases
+from tests.cases.tool_log_cases import put
 
 WHOLE = '{"val_loss": [1, 0.9]}'
 
 
-def put(folder: Path, files: dict[str, str | bytes]) -> Path:
-    answers.put(folder, files)
-    return folder
+def read(folder: Path, **choices: Any) -> Imported:
+    return tool_log_cases.read(folder, loss="val_loss", **choices)
 
 
-def read(folder: Path, **choices: object) -> Imported:
-    return answers.read(folder, **{"loss": "val_loss"} | choices)
+def refusal(folder: Path, **choices: Any) -> str:
+    return tool_log_cases.refusal(folder, loss="val_loss", **choices)
 
 
-def refusal(folder: Path, **choices: object) -> str:
-    return answers.refusal(folder, **{"loss": "val_loss"} | choices)
+def rows_of(table: str) -> Any:
+    """Names of files, what they hold, and what is said of them, with the reason as identifier."""
+    rows = ([cell.strip() for cell in line.split("|")] for line in table.strip().splitlines())
+    return pytest.mark.parametrize(
+        ("name", "content", "why"), [pytest.param(*told, id=reason) for reason, *told in rows]
+    )
 
 
-LOST_FILES = {
-    "cut, with the key": ("c.json", '{"val_loss": [1, 0.', "holds 'val_loss', but is no JSON"),
-    "cut before the key, with a list that others have": ("c.json", '{"loss": [1, 0.9], "va', "holds 'loss'"),
-    "cut at once, of a like name": ("a2.json", "", "is named like the logs that were read"),
-    "figures in another form": ("c.json", '{"best": {"val_loss": [1, 2]}}', "holds 'val_loss'"),
-    "one figure in each of several": (
-        "c.json",
-        '{"x": [{"val_loss": 1}, {"val_loss": 2}]}',
-        "holds 'val_loss'",
-    ),
-    "a like name": ("a17.json", '{"x": 3}', "is named like"),
-    "text of JSON Lines": ("c.txt", '{"epoch": 1, "val_loss": 1}\n{"epoch": 2, "val_lo', "holds 'val_loss'"),
-    "a table in a text": ("c.txt", "epoch\tval_loss\n1\t2\n2\t1\n", "holds 'val_loss'"),
-    "a pickle of a like name": (
-        "a2.pkl",
-        b"\x80\x04",
-        "is named like the logs that were read, but is a pickle",
-    ),
-    "a log that lacks the key": ("c.json", '{"loss": [1, 0.9]}', "holds no 'val_loss'"),
-    "a table that lacks the key": ("a1.csv", "epoch,loss\n1,2\n", "holds no 'val_loss'"),
-    "a table cut within a number": (
-        "c.csv",
-        "epoch,val_loss\n1,1.0234\n2,0.9122\n3,0",
-        "which seems to be cut",
-    ),
-    "a table without a line": ("c.csv", "epoch,val_loss\n", "holds 'val_loss'"),
-}
+def unescaped(content: str) -> bytes:
+    return content.encode().decode("unicode_escape").encode("latin-1")
 
 
-@pytest.mark.parametrize(("name", "content", "why"), LOST_FILES.values(), ids=LOST_FILES)
+LOST_FILES = r"""
+cut, with the key | c.json | {"val_loss": [1, 0. | holds 'val_loss', but is no JSON
+cut before the key, with a list that others have | c.json | {"loss": [1, 0.9], "va | holds 'loss'
+cut at once, of a like name | a2.json |  | is named like the logs that were read
+figures in another form | c.json | {"best": {"val_loss": [1, 2]}} | holds 'val_loss'
+one figure in each of several | c.json | {"x": [{"val_loss": 1}, {"val_loss": 2}]} | holds 'val_loss'
+a like name | a17.json | {"x": 3} | is named like
+text of JSON Lines | c.txt | {"epoch": 1, "val_loss": 1}\n{"epoch": 2, "val_lo | holds 'val_loss'
+a table in a text | c.txt | epoch\tval_loss\n1\t2\n2\t1\n | holds 'val_loss'
+a pickle of a like name | a2.pkl | \x80\x04 | is named like the logs that were read, but is a pickle
+a log that lacks the key | c.json | {"loss": [1, 0.9]} | holds no 'val_loss'
+a table that lacks the key | a1.csv | epoch,loss\n1,2\n | holds no 'val_loss'
+a table cut within a number | c.csv | epoch,val_loss\n1,1.0234\n2,0.9122\n3,0 | which seems to be cut
+a table without a line | c.csv | epoch,val_loss\n | holds 'val_loss'
+"""
+
+
+@rows_of(LOST_FILES)
 def test_a_run_that_went_wrong_is_refused_by_name_until_it_is_counted_or_left_out(
     name, content, why, tmp_path
 ):
-    put(tmp_path, {"a1.json": '{"val_loss": [1, 0.9], "loss": [1, 0.8]}', name: content})
+    put(tmp_path, {"a1.json": '{"val_loss": [1, 0.9], "loss": [1, 0.8]}', name: unescaped(content)})
     refused = refusal(tmp_path)
     assert all(words in refused for words in (name, why, f"--diverged {name}"))
     for pattern in (name, Path(name).stem):
@@ -72,28 +69,28 @@ def test_a_run_that_went_wrong_is_refused_by_name_until_it_is_counted_or_left_ou
     assert [Path(run).name for run in ledger(left.provenance, LEFT_OUT)] == [name]
 
 
-HONEST = {
-    "settings": ("settings.json", '{"monitor": "val_loss", "lr": 0.1}', "is no log that is known"),
-    "single figures": ("all_results.json", '{"val_loss": 0.5, "epoch": 3}', "is no log that is known"),
-    "settings cut": ("conf.json", '{"lr": 0.', "is no JSON"),
-    "a lock": (".lock.json", "", "is no JSON"),
-    "notes": ("notes.txt", "val_loss fell to 3", "is of no kind that is read"),
-    "a program": ("train.py", 'stop = Early("val_loss")\n', "is of no kind that is read"),
-    "a summary of one line": ("best.txt", "run,val_loss\nx,3\n", "is of no kind that is read"),
-    "labels": ("labels.jsonl", '{"image": "a", "label": 3}\n', "holds no 'val_loss'"),
-    "words": ("vocabulary.json", '[{"word": "a"}, {"word": "b"}]', "holds no 'val_loss'"),
-    "lists of something else": ("curve.json", '{"threshold": [0.1, 0.2]}', "holds no 'val_loss'"),
-    "weights": ("a1.pt", b"\x00\x01", "is a pickle"),
-    "an empty store": ("runs.db", b"", "is of no kind that is read"),
-    "a hidden folder": (".ipynb_checkpoints/a1.json", WHOLE, "a hidden folder"),
-    "runs that were deleted": (".trash/x/meta.yaml", "run_id: x\n", "runs that were deleted"),
-    "a deleted run": ("0/x/meta.yaml", "run_id: x\nlifecycle_stage: deleted\n", "a run that was deleted"),
-}
+HONEST = r"""
+settings | settings.json | {"monitor": "val_loss", "lr": 0.1} | is no log that is known
+single figures | all_results.json | {"val_loss": 0.5, "epoch": 3} | is no log that is known
+settings cut | conf.json | {"lr": 0. | is no JSON
+a lock | .lock.json |  | is no JSON
+notes | notes.txt | val_loss fell to 3 | is of no kind that is read
+a program | train.py | stop = Early("val_loss")\n | is of no kind that is read
+a summary of one line | best.txt | run,val_loss\nx,3\n | is of no kind that is read
+labels | labels.jsonl | {"image": "a", "label": 3}\n | holds no 'val_loss'
+words | vocabulary.json | [{"word": "a"}, {"word": "b"}] | holds no 'val_loss'
+lists of something else | curve.json | {"threshold": [0.1, 0.2]} | holds no 'val_loss'
+weights | a1.pt | \x00\x01 | is a pickle
+an empty store | runs.db |  | is of no kind that is read
+a hidden folder | .ipynb_checkpoints/a1.json | {"val_loss": [1, 0.9]} | a hidden folder
+runs that were deleted | .trash/x/meta.yaml | run_id: x\n | runs that were deleted
+a deleted run | 0/x/meta.yaml | run_id: x\nlifecycle_stage: deleted\n | a run that was deleted
+"""
 
 
-@pytest.mark.parametrize(("name", "content", "why"), HONEST.values(), ids=HONEST)
+@rows_of(HONEST)
 def test_what_is_no_log_is_listed_and_punishes_nobody(name, content, why, tmp_path):
-    put(tmp_path, {"a1.json": WHOLE, "a2.json": WHOLE, name: content})
+    put(tmp_path, {"a1.json": WHOLE, "a2.json": WHOLE, name: unescaped(content)})
     found = read(tmp_path)
     assert len(found.traces.runs) == 2
     assert not found.traces.lost
@@ -140,34 +137,21 @@ def test_a_pattern_that_leaves_nothing_out_is_a_slip(tmp_path):
     assert read(tmp_path, leave_out=("seed[13]*",)).traces.runs == ("seed2",)
 
 
-# --- losses that are missing ------------------------------------------------------------------------------
-
 NOTHING = {"null": None, "empty": "", "n/a": "n/a", "list": [0.5], "true": True, "nan": float("nan")}
+FORMS = [(form, kind) for form in ("a.jsonl", "a.json", "a.csv") for kind in NOTHING]
 
 
-def written(folder: Path, form: str, losses: list[object]) -> None:
-    """A run in a form, with the losses of its epochs."""
-    if form == "csv":
-        cells = "".join(f"{k},3,{'' if loss is None else loss}\n" for k, loss in enumerate(losses, start=1))
-        put(folder, {"a.csv": f"epoch,train_loss,val_loss\n{cells}"})
-    elif form == "history":
-        put(folder, {"a.json": json.dumps({"loss": [1] * len(losses), "val_loss": losses})})
-    else:
-        rows = [{"epoch": k, "val_loss": loss} for k, loss in enumerate(losses, start=1)]
-        put(folder, {"a.jsonl": "".join(json.dumps(row) + "\n" for row in rows)})
-
-
-@pytest.mark.parametrize(
-    ("form", "kind"),
-    [
-        (form, kind)
-        for form in ("jsonl", "history", "csv")
-        for kind in NOTHING
-        if form != "csv" or kind not in ("list", "true")
-    ],
-)
+@pytest.mark.parametrize(("form", "kind"), [pair for pair in FORMS if pair not in FORMS[-3:-1]])
 def test_what_is_no_number_is_a_missing_loss_like_nan(form, kind, tmp_path):
-    written(tmp_path, form, [1, 0.9, NOTHING[kind]])
+    losses = [1, 0.9, NOTHING[kind]]
+    cells = [f"{k},3,{'' if loss is None else loss}\n" for k, loss in enumerate(losses, start=1)]
+    rows = [json.dumps({"epoch": k, "val_loss": loss}) for k, loss in enumerate(losses, start=1)]
+    texts = {
+        "a.csv": "".join(["epoch,train_loss,val_loss\n", *cells]),
+        "a.json": json.dumps({"loss": [1] * 3, "val_loss": losses}),
+        "a.jsonl": "\n".join(rows),
+    }
+    put(tmp_path, {form: texts[form]})
     message = "run 'a' has no loss in epoch 3; --on-missing (on_missing) may be end or drop"
     assert message in refusal(tmp_path)
     found = read(tmp_path, on_missing="end")
@@ -184,10 +168,8 @@ def test_a_run_without_any_loss_is_lost(tmp_path):
 
 def test_a_loss_that_is_missing_needs_no_model_and_its_run_is_lost_unless_it_was_cut(tmp_path):
     rows = [{"epoch": k, "val_loss": 1 / k, "model": "m", "cluster": "c"} for k in (1, 2)]
-    put(
-        tmp_path,
-        {"a.jsonl": "".join(json.dumps(row) + "\n" for row in (*rows, {"epoch": 3, "val_loss": None}))},
-    )
+    text = "\n".join(map(json.dumps, [*rows, {"epoch": 3, "val_loss": None}]))
+    put(tmp_path, {"a.jsonl": text})
     found = read(tmp_path, on_missing="end", stages=()).traces
     assert found.lost == {"a": "stopped and is ended: no loss in epoch 3 (row 3)"}
     assert not read(tmp_path, on_missing="end", stages=(), cut_at_random=("a",)).traces.lost

@@ -15,7 +15,7 @@ from depl.models.tool_logs.finding import read_logs
 from depl.models.tool_logs.importing import Imported, import_logs
 from depl.models.tool_logs.points import TOOLS
 from depl.models.traces.table import Traces
-from tests.cases.tool_log_cases import EVERY, LOGS, Logged, unpacked
+from tests.cases.tool_log_cases import DENSE, EVERY, LOGS, Logged, unpacked
 
 ALIKE = ("wandb-offline", "wandb-inspect", "wandb", "wandb-history", "mlflow-files", "mlflow", "transformers")
 
@@ -84,8 +84,7 @@ def test_what_lightning_logged_is_its_validation_loss_epoch_by_epoch(found):
 
 
 def test_what_clients_evaluated_has_no_round_before_training():
-    logged = EVERY["flower-result"]._replace(options=("--loss", "eval_loss", "--stages", "dense@edge"))
-    found = read(logged, LOGS)
+    found = read(EVERY["flower-result"]._replace(options=("--loss", "eval_loss", *DENSE)), LOGS)
     assert found.traces.epoch.min() == 1
     assert found.facts[0] == ("loss", "distributed/eval_loss")
 
