@@ -6,7 +6,7 @@ It trains p50 on the edge while the loss is above 1, and then p75 on the far edg
 
 from typing import Any
 
-from tests.cases.policy_files import node, training
+from tests.cases.policy_files import document, node, training
 
 TARGET, SWITCH, LAST = 0.45, 1.0, 16
 FIRST, SECOND = ("p50", "edge"), ("p75", "far-edge")
@@ -27,22 +27,17 @@ def digits_policy(last: int = LAST, target: float = TARGET, switch: float = SWIT
         nodes.append(node(epoch, FIRST, both, ((below, 1), (_CELLS - 1, 0)), False))
         nodes.append(node(epoch, SECOND, both[1:], ((met, -1), (_CELLS - 1, 0)), True))
     grid = {"scale": "loss", "origin": 0.0, "step": _STEP, "cells": _CELLS, "target": met, "limit": target}
-    return {
-        "format": "depl-policy",
-        "version": 1,
-        "name": "digits by hand",
-        "instance": "f" * 64,
-        "maximum_loss": target,
-        "quantile_level": 0.9,
-        "maximum_epochs": last,
-        "state": "observed",
-        "failure_cost": 100.0,
-        "multiplier": 100.0,
-        "grid": grid,
-        "start": 0,
-        "nodes": nodes,
-        "certificate": {"method": "counted", "cost": 50.0, "reached": 0.9, "runs": 24},
-    }
+    return document(
+        name="digits by hand",
+        maximum_loss=target,
+        maximum_epochs=last,
+        state="observed",
+        failure_cost=100.0,
+        multiplier=100.0,
+        grid=grid,
+        nodes=nodes,
+        certificate={"method": "counted", "cost": 50.0, "reached": 0.9, "runs": 24},
+    )
 
 
 def decided(

@@ -1,11 +1,15 @@
-"""Tiny instances for policies: two models, one cluster, losses on a decimal lattice; used by tests only."""
+"""Tiny policies: two models, one cluster, a decimal lattice; and how what was planned is judged."""
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
+from depl.models.policy.result import PolicyResult
 from depl.models.problem.instance import Instance, Switch
 from depl.models.problem.laws import Deterministic, Empirical, Forbidden, ImprovementLaw, SwitchLaw, Zero
+from depl.models.solving.result import Termination
+from tests.oracles.policy_processes import Tree
 from tests.problems import instance, model, site
 
 
@@ -61,3 +65,29 @@ def random_tiny(rng: np.random.Generator, epochs: int | None = None, atoms: int 
         maximum_epochs=int(rng.integers(2, 4)) if epochs is None else epochs,
         **extra,
     )
+
+
+def judge(instance: Instance, tree: Tree, found: PolicyResult) -> None:
+    """Everything that is claimed of the best policy, and of all of them, against the tree."""
+    budget = instance.target.violation_budget
+    if found.policy is None:
+        if found.termination is Termination.INFEASIBLE:
+            assert tree.least_failure() > budget
+        return
+    rho = Fraction(found.failure_cost)
+    best = tree.lagrangian(rho, budget)
+    assert best is not None
+    assert found.lower_bound <= float(best) * (1 + 1e-9)
+    first = found.policy.nodes[found.policy.start].trainings
+    start = next(
+        item
+        for item in tree.starts
+        if item.mode is None or not first or item.mode.first == (first[0].model, first[0].cluster)
+    )
+    cost, failure = tree.followed(found.policy, start)
+    assert float(cost) <= found.cost * (1 + 1e-9)
+    assert float(1 - failure) >= found.reached - 1e-9
+    assert failure <= budget + Fraction(1, 10**12)
+    ratio = tree.ratio()
+    assert found.ratio[0] <= float(ratio) * (1 + 1e-9)
+    assert float(ratio) <= found.ratio[1] * (1 + 1e-9)

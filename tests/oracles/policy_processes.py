@@ -1,20 +1,17 @@
 """Tiny watched runs, solved on the tree of all their losses in exact fractions; used by tests only.
 
-Nothing of `depl.models.policy` or the verifier is called. A `Tree` lists what may be trained at each mode,
-and how the loss moves then. What is asked of it: the least expected cost plus price of failures by
-recursion, all deterministic policies by enumeration, the best randomised one by a linear program over
-occupation measures, and what a policy from a file does when it is followed loss by loss."""
+Nothing of `depl.models.policy` or the verifier is called. A `Tree` lists what may be trained at each mode and
+how the loss moves then: the least expected cost plus price of failures comes by recursion, all deterministic
+policies by enumeration, and a policy from a file is followed loss by loss.
+"""
 
 import itertools
 import math
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
 from typing import NamedTuple
-
-import numpy as np
-from scipy.optimize import linprog
 
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import Deterministic, Empirical, Forbidden, Zero
@@ -24,6 +21,17 @@ from tests.oracles.traced_law import FEWEST, Oracle, Place, Section, Trained, re
 
 Point = tuple[Fraction, Fraction]
 """Expected cost, and probability that the target is not reached."""
+
+
+def mixed(rows: Sequence[tuple[Fraction, Iterable[Point]]]) -> set[Point]:
+    """All means of one point of every row, with the probabilities of the rows."""
+    found = set()
+    for chosen in itertools.product(*(row for _, row in rows)):
+        pairs = list(zip((share for share, _ in rows), chosen, strict=True))
+        cost = sum((share * point[0] for share, point in pairs), Fraction(0))
+        found.add((cost, sum((share * point[1] for share, point in pairs), Fraction(0))))
+    return found
+
 
 MET = Fraction(1, 10**9)
 """By how much a loss may exceed the target and meets it."""
@@ -169,79 +177,24 @@ class Tree:
             found = {self.ended(state)} if self.may_quit(state) else set()
             for move in self.options(state):
                 rows = [(share, all_of(following)) for share, following in self.after(state, move)]
-                for chosen in itertools.product(*(row for _, row in rows)):
-                    cost = move.price + sum(
-                        share * point[0] for (share, _), point in zip(rows, chosen, strict=True)
-                    )
-                    failure = sum(share * point[1] for (share, _), point in zip(rows, chosen, strict=True))
-                    found.add((Fraction(cost), Fraction(failure)))
+                found |= {(move.price + cost, failure) for cost, failure in mixed(rows)}
             return found
 
         points: set[Point] = set()
         for start in self.starts:
             rows = [(share, all_of(State(0, start.mode, loss))) for loss, share in start.losses.items()]
-            for chosen in itertools.product(*(row for _, row in rows)):
-                pairs = list(zip(rows, chosen, strict=True))
-                cost = sum((share * point[0] for (share, _), point in pairs), Fraction(0))
-                points.add((cost, sum((share * point[1] for (share, _), point in pairs), Fraction(0))))
+            points |= mixed(rows)
         return points
 
-    # -- occupation measures -----------------------------------------------------------------------------
-
-    @cached_property
-    def states(self) -> list[State]:
-        found = dict.fromkeys(State(0, start.mode, loss) for start in self.starts for loss in start.losses)
-        waiting = list(found)
-        while waiting:
-            state = waiting.pop()
-            for move in self.options(state):
-                for _, following in self.after(state, move):
-                    if following not in found:
-                        found[following] = None
-                        waiting.append(following)
-        return list(found)
-
-    def linear_program(self, rho: float, budget: float) -> float | None:
-        """min C + rho F over randomised policies with F <= budget; None if there is none."""
-        numbers = {state: row for row, state in enumerate(self.states)}
-        columns, costs, failures = [], [], []
-        balance: list[list[tuple[int, float]]] = []  # of every column: (state, coefficient)
-        for state in self.states:
-            if self.may_quit(state):
-                columns.append((state, None))
-                balance.append([(numbers[state], 1.0)])
-                costs.append(0.0)
-                failures.append(float(self.ended(state)[1]))
-            for move in self.options(state):
-                entries = [(numbers[state], 1.0)]
-                entries += [
-                    (numbers[following], -float(share)) for share, following in self.after(state, move)
-                ]
-                columns.append((state, move))
-                balance.append(entries)
-                costs.append(float(move.price))
-                failures.append(0.0)
-        for start in self.starts:  # the probability with which it is chosen
-            entries = [
-                (numbers[State(0, start.mode, loss)], -float(share)) for loss, share in start.losses.items()
-            ]
-            balance.append([*entries, (len(numbers), 1.0)])
-            costs.append(0.0)
-            failures.append(0.0)
-        matrix = np.zeros((len(numbers) + 1, len(balance)))
-        for column, entries in enumerate(balance):
-            for row, coefficient in entries:
-                matrix[row, column] += coefficient
-        right = np.append(np.zeros(len(numbers)), 1.0)
-        found = linprog(
-            np.array(costs) + rho * np.array(failures),
-            A_ub=np.array([failures]),
-            b_ub=[budget],
-            A_eq=matrix,
-            b_eq=right,
-            method="highs",
-        )
-        return float(found.fun) if found.status == 0 else None
+    def best_mixture(self, rho: Fraction, budget: Fraction) -> Fraction | None:
+        """min C + rho F over draws among all policies with F <= budget, of which two are enough; or None."""
+        points = self.every_policy()
+        keeping = [point for point in points if point[1] <= budget]
+        values = [cost + rho * failure for cost, failure in keeping]
+        for low, high in itertools.product(keeping, points.difference(keeping)):
+            share = (budget - low[1]) / (high[1] - low[1])
+            values.append((1 - share) * low[0] + share * high[0] + rho * budget)
+        return min(values, default=None)
 
     # -- a policy from a file ----------------------------------------------------------------------------
 
@@ -294,21 +247,15 @@ def tree_of(instance: Instance, *, abandon_at_start: bool = False) -> Tree:
     assert instance.data_law is None
     assert target.round_deadline is not None
     assert not instance.transfers
-    prices = {}
-    for model in instance.models:
-        price = _least_price(instance, model.name, cluster.name)
-        assert price is not None
-        prices[model.name] = price
+    prices = {model.name: _least_price(instance, model.name, cluster.name) for model in instance.models}
     laws = {(row.previous, row.following): row.law for row in instance.switches}
 
-    def atoms_of(law: object, sign: int) -> tuple[tuple[Fraction, Fraction], ...]:
-        if isinstance(law, Zero):
-            return ((Fraction(0), Fraction(1)),)
-        if isinstance(law, Deterministic):
-            return ((sign * exact(law.value), Fraction(1)),)
+    def atoms_of(law: object, sign: int) -> list[tuple[Fraction, Fraction]]:
+        if isinstance(law, Zero | Deterministic):
+            return [(sign * exact(getattr(law, "value", 0)), Fraction(1))]
         assert isinstance(law, Empirical)
         weights = [exact(w) for w in law.weights] if law.weights else [Fraction(1)] * len(law.values)
-        return tuple((sign * exact(x), w / sum(weights)) for x, w in zip(law.values, weights, strict=True))
+        return [(sign * exact(x), w / sum(weights)) for x, w in zip(law.values, weights, strict=True)]
 
     def moves(epoch: int, mode: Hashable) -> list[Move]:
         before = target.initial_model if mode is None else mode
@@ -316,29 +263,18 @@ def tree_of(instance: Instance, *, abandon_at_start: bool = False) -> Tree:
         for model in instance.models:
             shape = model.improvement
             assert isinstance(shape, ConstantImprovement)
-            parts = [atoms_of(shape.noise, -1)]
-            if shape.scale != 1:
-                parts = [tuple((exact(shape.scale) * x, w) for x, w in parts[0])]
+            parts = [[(exact(shape.scale) * x, w) for x, w in atoms_of(shape.noise, -1)]]
             if before not in (None, model.name):
                 law = laws.get((str(before), model.name), instance.other_switches)
                 if isinstance(law, Forbidden):
                     continue
                 parts.append(atoms_of(law, 1))
-            together: dict[Fraction, Fraction] = {}
+            together = Counter[Fraction]()
             for chosen in itertools.product(*parts):
-                value = sum((x for x, _ in chosen), Fraction(0))
-                share = math.prod((w for _, w in chosen), start=Fraction(1))
-                together[value] = together.get(value, Fraction(0)) + share
-            found.append(
-                Move(
-                    (model.name, cluster.name),
-                    prices[model.name],
-                    Fraction(0),
-                    Fraction(1),
-                    tuple(together.items()),
-                    model.name,
-                )
-            )
+                values, weights = zip(*chosen, strict=True)
+                together[sum(values)] += math.prod(weights)
+            label, atoms = (model.name, cluster.name), tuple(together.items())
+            found.append(Move(label, prices[model.name], Fraction(0), Fraction(1), atoms, model.name))
         return found
 
     def may_stop(mode: Hashable) -> bool:
@@ -423,10 +359,8 @@ def _next_place(last: Place | None, trained: Trained) -> Place:
 
 
 def _equally_likely(values: Sequence[float]) -> list[tuple[Fraction, Fraction]]:
-    found: dict[Fraction, Fraction] = {}
-    for value in values:
-        found[Fraction(value)] = found.get(Fraction(value), Fraction(0)) + Fraction(1, len(values))
-    return list(found.items())
+    counts = Counter(map(Fraction, values))
+    return [(value, Fraction(count, len(values))) for value, count in counts.items()]
 
 
 def _least_price(instance: Instance, model_name: str, cluster_name: str) -> Fraction | None:

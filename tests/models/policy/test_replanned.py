@@ -1,7 +1,6 @@
 """A run that is planned again after every epoch keeps the promise of its first plan, over all outcomes."""
 
 import copy
-import json
 import math
 from fractions import Fraction
 from pathlib import Path
@@ -18,6 +17,7 @@ from depl.models.policy.decisions import Continue, Stop, Switch
 from depl.models.policy.rules import DIVERGED
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
+from tests import problems
 
 UNLUCKY = Fraction(5, 19)
 GAINS = {
@@ -81,22 +81,14 @@ def test_a_run_goes_on_from_its_log_without_solving_anything_again(tmp_path, mon
     [
         ('"full"', '"pruned"', "line 2 is not what this policy decides: next_model is 'full' and would be"),
         ('"resources": ', '"resources": -', "line 2: Expected `float` >= 0.0"),
-        ('"next_model": "full"', '"next_model": "pruned"', "next_model is 'pruned' and would be 'full'"),
         ('"plan": {', '"plans": {', "line 2"),
-        ("depl-run", "depl-plan", "line 1 does not open a 'depl-run' log"),
     ],
 )
-def test_a_log_that_was_changed_is_refused(tmp_path, old, new, words):
+def test_a_log_with_another_plan_or_none_is_refused(tmp_path, old, new, words):
     log = tmp_path / "run.jsonl"
     promised(log).start()
-    head, line = log.read_text(encoding="utf-8").splitlines()
-    record = json.loads(line)
-    if old == '"full"':
-        record["plan"] = json.loads(json.dumps(record["plan"]).replace(old, new))
-        line = json.dumps(record)
-    else:
-        head, line = head.replace(old, new), line.replace(old, new)
-    log.write_text(f"{head}\n{line}\n", encoding="utf-8")
+    begun, plan, rest = log.read_text(encoding="utf-8").partition('"plan": {')
+    log.write_text(begun + (plan + rest).replace(old, new), encoding="utf-8")
     with pytest.raises(depl.InvalidInputError, match=words):
         Controller.resume(promised_plan(), log, instance=spent_promise(), replan=True)
 
@@ -125,7 +117,7 @@ def test_a_run_that_stops_before_its_first_epoch_is_read_from_its_log(loss, stop
     assert Controller.resume(instance, tmp_path / "run.jsonl").decision == stop
 
 
-def test_a_plan_without_an_epoch_is_one_that_reaches_the_target_or_does_not():
+def test_a_plan_without_an_epoch_is_one_that_reaches_the_target_or_does_not(tmp_path):
     instance = depl.load("tiny").replace(initial_model="full")
     for loss, reason in ((instance.target.maximum_loss, "reached"), (15.0, "deadline")):
         run = Controller(depl.Plan(), instance=instance.replace(initial_loss=loss), replan=True)
@@ -151,13 +143,9 @@ def instance() -> Instance:
 @pytest.fixture(scope="module")
 def plan(instance: Instance) -> Plan:
     """Three epochs, on the cloud and then on the edge."""
-    names = [cluster.name for cluster in instance.clusters]
-    data = [{"cluster": name, "datasets": [instance.datasets[0].name]} for name in names[:2]]
-    schedule = [(instance.models[0].name, names[0]), (instance.models[-1].name, names[0])]
-    schedule.append((instance.models[-1].name, names[1]))
-    return Plan(
-        data=data, epochs=[{"model": model, "cluster": at, "resources": 2.0} for model, at in schedule]
-    )
+    (first, second), (one, *_, other) = [item.name for item in instance.clusters][:2], instance.models
+    rows = (one.name, first, 2.0), (other.name, first, 2.0), (other.name, second, 2.0)
+    return problems.plan(*rows, data=[instance.datasets[0].name])
 
 
 def test_a_run_stops_as_soon_as_its_target_is_reached_and_pays_for_its_epochs_alone(instance, plan):
@@ -182,9 +170,8 @@ def test_a_model_that_may_not_be_the_last_is_trained_on_below_the_target(instanc
 
 
 def test_a_plan_without_its_instance_and_with_another_one_is_refused(instance, plan, tmp_path):
-    needed = r"Controller\(plan, instance=instance\)"
     for given in (plan, plan.to_json()):
-        with pytest.raises(InvalidInputError, match=needed):
+        with pytest.raises(InvalidInputError, match=r"Controller\(plan, instance=instance\)"):
             Controller(given)  # type: ignore[arg-type]
     with pytest.raises(InvalidInputError, match="made for another instance"):
         Controller(msgspec.structs.replace(plan, instance="0" * 64), instance=instance)

@@ -8,12 +8,11 @@ import pytest
 from scipy import stats
 
 import depl
-from depl.models.policy import follow, planning, simulation
+from depl.models.policy import follow, planning
 from depl.models.policy.simulation import RISK, Simulation, _bernstein, simulate
 from depl.models.problem.laws import Empirical
 from depl.models.risk.sampling import both_ends
-from depl.models.verifier.policies import verify_policy
-from tests.cases.policy_cases import random_tiny, tiny
+from tests.cases.policy_cases import tiny
 from tests.oracles.policy_processes import tree_of
 
 
@@ -85,29 +84,3 @@ def test_intervals_are_those_of_clopper_and_pearson_and_of_maurer_and_pontil():
     result = Simulation(101, 0, 0, 0, 0, 3.0, 2.0, 1.0, 10.0)
     wanted = math.sqrt(2 * 4 * math.log(2 / RISK) / 101) + 70 * math.log(2 / RISK) / 300
     assert _bernstein(result) == pytest.approx(wanted)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("first", "atoms", "runs", "wanted", "risk", "grids"),
-    [(0, 3, 100_000, 200, RISK, (512,)), (3000, 4, 1_000_000, 50, 1e-4, planning.GRIDS)],
-)
-def test_no_certificate_of_many_policies_is_refuted(first, atoms, runs, wanted, risk, grids, monkeypatch):
-    monkeypatch.setattr(simulation, "RISK", risk)
-    monkeypatch.setattr(planning, "GRIDS", grids)
-    judged = 0
-    for seed in range(first, first + 2000):
-        instance = random_tiny(np.random.default_rng(seed), atoms=atoms)
-        try:
-            policy = planning.solve_policy(instance, gap=0.01).policy
-        except depl.NotCoveredError:
-            continue
-        if policy is None:
-            continue
-        assert simulate(instance, policy, runs, seed=seed).refuted == (), seed
-        report = verify_policy(instance, policy)
-        assert report.ok, report.failures
-        judged += 1
-        if judged == wanted:
-            return
-    raise AssertionError(f"only {judged} policies were found")

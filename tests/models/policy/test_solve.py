@@ -33,22 +33,18 @@ def test_a_price_that_a_coarse_grid_leaves_open_is_decided_on_a_finer_one(monkey
         solve_policy(instance, failure_cost=least, gap=1e-3, time_limit=None)
 
 
-@pytest.mark.parametrize("rung", ["static", "optimal"])
-@pytest.mark.parametrize("above", [1e-9, 1e-6])
-@pytest.mark.parametrize("gain", [0.3, 0.150321049])
+@pytest.mark.parametrize(("rung", "gain", "above"), [("static", 0.3, 1e-9), ("optimal", 0.150321049, 1e-6)])
 def test_a_plan_that_is_certain_is_the_policy_however_little_it_has_to_spare_and_none_if_missed(
-    rung, above, gain
+    rung, gain, above
 ):
     """Two epochs are needed; no grid of 262,144 cells tells apart what they end with and the target."""
     instance = tiny(*[Deterministic(value=gain)] * 2, maximum_loss=1 - 2 * gain + above, quantile_level=0.9)
     found = solve_policy(instance, rung, time_limit=None)
     assert found.cost == pytest.approx(2.0, rel=1e-12)
-    assert found.reached == 1
-    assert found.gap <= 1e-9
+    assert (found.reached, found.gap) == (1, pytest.approx(0, abs=1e-9))
     assert depl.evaluate_policy(instance, found.policy).ok
     missed = solve_policy(instance.replace(maximum_loss=1 - 3 * gain - 1e-7), time_limit=None)
     assert (missed.termination, missed.policy) == (Termination.INFEASIBLE, None)
-    assert "under the law at most" in missed.reason
 
 
 def test_a_search_that_has_no_time_costs_no_more_than_a_fixed_plan_has_on_its_first_grid(monkeypatch):
@@ -120,8 +116,6 @@ def test_where_the_target_is_met_before_the_first_epoch_the_policy_stops_at_once
     found = solve_policy(instance, failure_cost=failure_cost)
     assert (found.termination, found.cost, found.gap) == (Termination.GAP_REACHED, 0, 0)
     assert found.reached == pytest.approx(1, abs=1e-15)
-    assert "meets the target already" in found.reason
-    assert found.reason in str(found)
     assert depl.Controller(found.policy).start(0.35).reason == "reached"
     assert depl.evaluate_policy(instance, found.policy).ok
     bold = msgspec.structs.replace(found.policy, instance=instance.replace(initial_loss=0.45).fingerprint)

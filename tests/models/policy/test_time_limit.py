@@ -14,8 +14,7 @@ from depl.models.policy.simulation import simulate
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import Empirical
 from depl.models.solving.result import Termination
-from tests.cases.policy_cases import tiny
-from tests.models.policy.test_oracles import judge
+from tests.cases.policy_cases import judge, tiny
 from tests.oracles.policy_processes import tree_of
 
 
@@ -45,8 +44,6 @@ def test_the_policy_is_one_of_the_instance_and_what_is_claimed_holds_in_its_clas
     report = depl.evaluate_policy(instance, found.policy)
     assert report.ok, report.failures
     assert not simulate(instance, found.policy, 10_000, seed=3).refuted
-    assert f"remember the whole run, of at most {epochs} epochs of at most {share:.6g} each" in str(found)
-    assert f"within {share:.6g}" in str(found.policy)
 
 
 def test_of_the_numbers_of_epochs_the_one_is_taken_whose_policies_cost_least():
@@ -60,7 +57,6 @@ def test_of_the_numbers_of_epochs_the_one_is_taken_whose_policies_cost_least():
             values[epochs] = float(best)
     assert values[found.policy.maximum_epochs] < min(values.values()) * 1.01
     assert found.objective < min(values.values()) * 1.02
-    assert max(values.values()) > min(values.values()) * 1.1 or len(values) < 5
 
 
 def test_a_limit_that_all_epochs_keep_restricts_nothing():
@@ -74,14 +70,14 @@ def test_a_limit_that_all_epochs_keep_restricts_nothing():
 def test_longer_epochs_more_of_them_or_a_longer_deadline_are_objected_to():
     instance = limited(4.2, round_deadline=1.5)
     policy = solve_policy(instance, gap=1e-3, time_limit=None).policy
-    longer = msgspec.structs.replace(policy, round_deadline=policy.round_deadline * 1.2)
-    assert {"(2)", "(4)"} & {item.equation for item in depl.evaluate_policy(instance, longer).failures}
-    beyond = msgspec.structs.replace(policy, round_deadline=1.6)
-    assert "target" in {item.equation for item in depl.evaluate_policy(instance, beyond).failures}
-    none = msgspec.structs.replace(policy, round_deadline=None)
-    assert not depl.evaluate_policy(instance, none).ok
-    more = msgspec.structs.replace(policy, maximum_epochs=6)
-    assert "target" in {item.equation for item in depl.evaluate_policy(instance, more).failures}
+    for changes, rules in (
+        ({"round_deadline": policy.round_deadline * 1.2}, {"(2)", "(4)"}),
+        ({"round_deadline": 1.6}, {"target"}),
+        ({"round_deadline": None}, {"(2)", "(4)", "target"}),
+        ({"maximum_epochs": 6}, {"target"}),
+    ):
+        report = depl.evaluate_policy(instance, msgspec.structs.replace(policy, **changes))
+        assert rules & {item.equation for item in report.failures}, changes
 
 
 def test_where_no_class_keeps_the_promise_nothing_is_called_infeasible():
