@@ -5,9 +5,8 @@ Violations of written-out plans come from `certified_violation`, which knows not
 """
 
 import functools
-import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -34,6 +33,7 @@ from depl.models.problem.plan import Plan
 from depl.models.risk.certify import certified_violation
 from depl.models.solving.methods import Limits
 from depl.models.solving.result import Solution, Termination
+from tests.oracles.search import kinds_of
 from tests.problems import atoms, gain, gains, instance, model, student
 
 ZERO = Zero()
@@ -143,15 +143,6 @@ def violation_of(loss: FinalLoss, maximum_loss: float) -> float:
     return interval_of(loss, maximum_loss).upper
 
 
-def sequences(problem: Choices, assignment: Assignment, length: int) -> Iterator[tuple[int, ...]]:
-    """Every sequence of kinds with allowed switches."""
-    for kinds in itertools.product(range(len(assignment.models)), repeat=length):
-        models = [problem.initial_model, *(int(assignment.models[kind]) for kind in kinds)]
-        pairs = [pair for pair in itertools.pairwise(models) if pair[0] is not None]
-        if all(problem.may_follow[before, after] for before, after in pairs):
-            yield kinds
-
-
 def prefix_bound(search: LawSubproblem, prefix: Sequence[int], budget: float) -> float:
     """What the search says of the last child of a prefix with ``budget`` of extra charge left after it."""
     laws = search._risk._replace(tops=np.zeros(search.length + 1, dtype=np.int64), most=math.inf)
@@ -181,7 +172,7 @@ def best_completion(search: LawSubproblem, prefix: Sequence[int], budget: float)
     """Least violation of all plans that continue a prefix within the budget of extra charge; 2 if none."""
     above, count = extras(search), len(prefix)
     least = 2.0
-    for kinds in sequences(search.problem, search.assignment, search.length):
+    for kinds in kinds_of(search.problem, search.assignment, search.length):
         if kinds[:count] != tuple(prefix):
             continue
         spent = math.fsum(above[k, kinds[k]] for k in range(count, search.length))

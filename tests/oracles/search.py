@@ -1,17 +1,24 @@
-"""Every plan of a tiny sampled problem, written out; used by the tests of the exact search only."""
+"""Every plan of a tiny problem, written out; used by the tests of the exact searches and of the programs."""
 
 import dataclasses
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
+import pytest
 
 from depl.instances.generator import random_instances
-from depl.models.exact.choices import Configuration
+from depl.models.exact.assignments import Assignment
+from depl.models.exact.choices import Choices, Configuration
+from depl.models.exact.counted import required_mean, scenario_search
+from depl.models.exact.kernels import Sample
 from depl.models.exact.sampled import SampledProblem
 from depl.models.problem.instance import Instance
+from depl.models.problem.plan import Plan
 from depl.models.scenarios.draws import draw_scenarios
+from depl.models.solving.methods import Limits
+from depl.models.solving.result import Termination
 
 
 def tiny_problems(seed: int, count: int, **changes: object) -> list[SampledProblem]:
@@ -54,18 +61,69 @@ def feasible_plans(problem: SampledProblem) -> Iterator[tuple[float, tuple[Confi
                 yield allocation.cost + problem.transfers(choices), choices
 
 
+def kinds_of(problem: Choices, assignment: Assignment, length: int) -> Iterator[tuple[int, ...]]:
+    """Every sequence of so many kinds of an assignment with allowed switches."""
+    for kinds in itertools.product(range(len(assignment.models)), repeat=length):
+        if switches_allowed(problem, (int(assignment.models[kind]) for kind in kinds)):
+            yield kinds
+
+
+def switches_allowed(problem: Choices, models: Iterable[int]) -> bool:
+    """Whether every model may follow the one before it."""
+    pairs = itertools.pairwise((problem.initial_model, *models))
+    return all(before is None or problem.may_follow[before, after] for before, after in pairs)
+
+
+def choices_of(problem: Choices, assignment: Assignment, kinds: Iterable[int]) -> list[Configuration]:
+    """The first configuration of each kind."""
+    return [problem.configurations[assignment.options[kind][0]] for kind in kinds]
+
+
+def required_by(sample: Sample) -> float:
+    """Mean gain of every plan that meets the target, at least, where any kind may be used."""
+    means = {name: getattr(sample, name).mean(axis=-1, keepdims=True) for name in ("gains", "switch_losses")}
+    return required_mean(sample, sample._replace(**means), np.ones(sample.gains.shape[:2], dtype=bool))
+
+
 def consistent(problem: SampledProblem, choices: tuple[Configuration, ...]) -> bool:
     """One subset of data per cluster, and only switches that are allowed."""
     if len({(g.cluster, g.datasets) for g in choices}) > len({g.cluster for g in choices}):
         return False
-    before = problem.initial_model
-    for chosen in choices:
-        if before is not None and not problem.may_follow[before, chosen.model]:
-            return False
-        before = chosen.model
-    return True
+    return switches_allowed(problem, (chosen.model for chosen in choices))
 
 
 def cheapest(problem: SampledProblem) -> float:
     """Cost of a cheapest feasible plan; infinite if there is none."""
     return min((cost for cost, _ in feasible_plans(problem)), default=math.inf)
+
+
+def require_agreement(problem: SampledProblem) -> Termination:
+    """`scenario-search` proves what writing out all plans shows."""
+    known = cheapest(problem)
+    outcome = scenario_search(problem.instance, Limits(scenarios=problem.scenarios))
+    if known == math.inf:
+        assert (outcome.termination, outcome.plan) == (Termination.INFEASIBLE, None)
+        assert outcome.lower_bound == math.inf
+        assert outcome.reason is not None
+        assert "target" in outcome.reason or "epoch" in outcome.reason
+    else:
+        assert outcome.termination is Termination.OPTIMAL
+        assert outcome.plan is not None
+        choices = read_back(problem, outcome.plan)
+        assert problem.misses(choices) <= problem.allowed
+        found = problem.allocation(choices).cost + problem.transfers(choices)
+        assert found == pytest.approx(known, rel=1e-9)
+        assert known * (1 - 1e-9) <= outcome.lower_bound <= known
+        assert outcome.dual is not None
+        assert outcome.dual.bound <= known * (1 + 1e-9)
+    return outcome.termination
+
+
+def read_back(problem: SampledProblem, plan: Plan) -> list[Configuration]:
+    """The configurations of a plan."""
+    clusters = [item.name for item in problem.instance.clusters]
+    models = [item.name for item in problem.instance.models]
+    return [
+        Configuration(clusters.index(row.cluster), plan.datasets(row.cluster), models.index(row.model))
+        for row in plan.epochs
+    ]

@@ -27,11 +27,11 @@ from tests.cases.law_search_cases import (
     law_search,
     make,
     prefix_bound,
-    sequences,
     subproblem,
     tabled,
     violation_of,
 )
+from tests.oracles.search import kinds_of
 
 GRIDS = ((64, 0.8, 0.3, 4), (128, 2.0, 1.0, 24), (512, 4.0, 0.2, 16), (1024, 3.0, 2.0, 24))
 """Points, tilt, room above the start in falls, cells."""
@@ -40,7 +40,7 @@ ORDER = {name: place for place, name in enumerate(AWKWARD)}
 
 def compared(search, rng, count):
     """(bound, least violation) of random prefixes with random budgets; 2 where nothing continues them."""
-    everything = list(sequences(search.problem, search.assignment, search.length))
+    everything = list(kinds_of(search.problem, search.assignment, search.length))
     pairs = []
     for _ in range(count):
         kinds = everything[rng.integers(len(everything))]
@@ -130,7 +130,7 @@ def test_every_plan_that_meets_the_target_is_a_leaf(name):
             if leaf is not None:
                 assert tuple(leaf) not in leaves
                 leaves.add(tuple(leaf))
-        everything = list(sequences(problem, search.assignment, length))
+        everything = list(kinds_of(problem, search.assignment, length))
         assert leaves <= set(everything)
         for kinds in everything:
             spent = math.fsum(above[k, kind] for k, kind in enumerate(kinds))
@@ -254,7 +254,7 @@ def test_bounds_from_mean_gains_hold_for_every_plan_that_meets_the_target(name):
             bounds = mean_bounds(problem, time_price, cost)
             psi = assignment.cheapest(prices.at(time_price))
             for length in (1, 2, 3):
-                for kinds in sequences(problem, assignment, length):
+                for kinds in kinds_of(problem, assignment, length):
                     loss = final_loss_of(problem, assignment, kinds)
                     if interval_of(loss, 6.0).lower > 1 - level:
                         continue

@@ -2,30 +2,30 @@
 
 import itertools
 import math
-from collections.abc import Sequence
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from depl.models.exact import clusters
-from depl.models.exact.assignments import Assignment, make_assignment
+from depl.models.exact.assignments import make_assignment
 from depl.models.exact.choices import Choices
 from depl.models.exact.clusters import cheapest_clusters
 from depl.models.exact.prices import Prices
-from depl.models.problem.instance import Cluster, ComputeTable, Instance, Model
+from depl.models.problem.instance import ComputeTable
+from tests.problems import model, site
 
 CHOICES = 2_000
 """Choices that are enough for ten clusters; without bounds there are 10**12."""
 
 
-def similar(bell: Instance, seed: int, sites: int = 10, epochs: int = 100, vary: bool = False) -> Instance:
+def similar(bell, seed, sites=10, epochs=100, vary=False):
     """Clusters of which the faster ones cost more; every plan meets the target, so only the time counts."""
     rng = np.random.default_rng(seed)
     bandwidths = 2 * np.exp(rng.uniform(-1, 1, sites))
     chosen = tuple(
-        Cluster(
-            name=f"site{index}",
+        site(
+            f"site{index}",
             capacity=10 * float(np.exp(rng.uniform(-0.3, 0.3))),
             bandwidth=float(bandwidth),
             unit_cost=3 * float((bandwidth / 2) ** rng.uniform(0.5, 2)),
@@ -33,16 +33,10 @@ def similar(bell: Instance, seed: int, sites: int = 10, epochs: int = 100, vary:
         for index, bandwidth in enumerate(bandwidths)
     )
     work = tuple(float(x) for x in 8 * np.exp(rng.uniform(-0.1, 0.1, epochs)))
-    model = Model(
-        name="net",
-        size=1,
-        demand=2,
-        improvement=bell.models[0].improvement,
-        compute=(ComputeTable(epochs=work),) if vary else None,
-    )
+    tables = (ComputeTable(epochs=work),) if vary else None
     return bell.replace(
         clusters=chosen,
-        models=(model,),
+        models=(model("net", bell.models[0].improvement, compute=tables),),
         initial_loss=10,
         maximum_loss=10 - 1.7 * epochs,
         maximum_epochs=epochs,
@@ -50,7 +44,7 @@ def similar(bell: Instance, seed: int, sites: int = 10, epochs: int = 100, vary:
     )
 
 
-def parts(instance: Instance) -> tuple[Choices, Prices, Assignment]:
+def parts(instance):
     """What is asked of the clusters of one sequence, all of them with all data."""
     problem = Choices(instance)
     pairs = [(cluster, len(problem.subsets) - 1) for cluster in range(len(instance.clusters))]
@@ -58,7 +52,7 @@ def parts(instance: Instance) -> tuple[Choices, Prices, Assignment]:
 
 
 @pytest.mark.parametrize("seed", range(2, 8))
-def test_few_choices_of_similar_clusters_are_tried(bell: Instance, seed: int) -> None:
+def test_few_choices_of_similar_clusters_are_tried(bell, seed):
     problem, prices, assignment = parts(similar(bell, seed))
     tried = itertools.count()
     plan = cheapest_clusters(
@@ -68,13 +62,26 @@ def test_few_choices_of_similar_clusters_are_tried(bell: Instance, seed: int) ->
     assert next(tried) < CHOICES
 
 
-@pytest.mark.parametrize(
-    "seed", [*range(4), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(4, 10))]
-)
+@pytest.mark.parametrize("most", [1, 20])
+def test_choices_without_number_do_not_hold_up_what_is_out_of_time(bell, most, monkeypatch):
+    """Each is as good as the one before, so that nothing else ends them."""
+    problem, prices, assignment = parts(similar(bell, 0, sites=5, epochs=4))
+    tried, looks = itertools.count(), itertools.count()
+
+    def near(_, __, options, ___):
+        while next(tried) < CHOICES:
+            yield [row[0] for row in options]
+        raise AssertionError("it goes on although the time is up")
+
+    monkeypatch.setattr(clusters, "_near", near)
+    monkeypatch.setattr(clusters, "_ROUNDING", -1.0)  # there is always something left to try
+    cheapest_clusters(problem, prices, assignment, [0] * 4, 1.0, math.inf, lambda: next(looks) < most)
+    assert 0 < next(tried) <= most + 1
+
+
+@pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("vary", [False, True])
-def test_the_cheapest_of_similar_clusters_are_those_of_all_choices(
-    bell: Instance, seed: int, vary: bool
-) -> None:
+def test_the_cheapest_of_similar_clusters_are_those_of_all_choices(bell, seed, vary):
     epochs = 4
     problem, prices, assignment = parts(similar(bell, seed, sites=5, epochs=epochs, vary=vary))
     rows = itertools.product(assignment.options[0], repeat=epochs)
@@ -87,9 +94,7 @@ def test_the_cheapest_of_similar_clusters_are_those_of_all_choices(
 
 
 @pytest.mark.parametrize("slack", [0.0, 0.3, 1.0, math.inf])
-def test_every_choice_within_the_slack_is_listed_once_up_to_exchanges_among_equal_epochs(
-    slack: float,
-) -> None:
+def test_every_choice_within_the_slack_is_listed_once_up_to_exchanges_among_equal_epochs(slack):
     """Epochs with one option and with several; the first and the third are equal, and so are the last two."""
     rng = np.random.default_rng(2)
     values, loads = rng.uniform(0, 1, (5, 4)), np.zeros((4, 5, 4))
@@ -99,11 +104,11 @@ def test_every_choice_within_the_slack_is_listed_once_up_to_exchanges_among_equa
     options = [(0, 1, 2), (3,), (0, 1, 2), (1, 2), (1, 2)]
     prices = SimpleNamespace(at=lambda _: values, loads=loads)
 
-    def standard(chosen: Sequence[int]) -> tuple[int, ...]:
+    def standard(chosen):
         first, second, third, *last = chosen
         return (*sorted((first, third)), second, *sorted(last))
 
-    listed = [standard(row) for row in clusters._near(prices, 1.0, options, lambda: slack)]  # type: ignore[arg-type]
+    listed = [standard(row) for row in clusters._near(prices, 1.0, options, lambda: slack)]
     least = sum(min(values[k, list(row)]) for k, row in enumerate(options))
     wanted = {
         standard(row)

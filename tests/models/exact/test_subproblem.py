@@ -12,7 +12,6 @@ import pytest
 from depl.models.exact import kernels
 from depl.models.exact.assignments import assignments
 from depl.models.exact.counted import CountedSubproblem
-from depl.models.exact.counted import required_mean as required_of
 from depl.models.exact.prices import Prices
 from depl.models.exact.sampled import SampledProblem
 from depl.models.exact.subproblem import Subproblem, cell_scale
@@ -20,7 +19,7 @@ from depl.models.foundation.tolerances import TIME_TOLERANCE
 from depl.models.problem.instance import Switch
 from depl.models.problem.laws import Deterministic, Empirical, Forbidden
 from tests.cases.law_search_cases import constant, make
-from tests.oracles.search import sampled
+from tests.oracles.search import choices_of, kinds_of, required_by, sampled
 
 LENGTH = 4
 
@@ -61,15 +60,14 @@ def search_of(
 
 def written(search: CountedSubproblem) -> dict[tuple[int, ...], tuple[float, np.ndarray]]:
     """Cost at no price of time, and gains, of every sequence of kinds that is allowed."""
-    problem, found = search.problem, {}
-    costs = search.assignment.cheapest(search.prices.at(0.0))
-    for kinds in itertools.product(range(len(search.assignment.models)), repeat=LENGTH):
-        choices = [problem.configurations[search.assignment.options[kind][0]] for kind in kinds]
-        models = [problem.initial_model, *(chosen.model for chosen in choices)]
-        if all(a is None or problem.may_follow[a, b] for a, b in itertools.pairwise(models)):
-            cost = math.fsum(costs[k, kind] for k, kind in enumerate(kinds))
-            found[kinds] = search.assignment.transfers + cost, problem.gain(choices)
-    return found
+    costs, assignment = search.assignment.cheapest(search.prices.at(0.0)), search.assignment
+    return {
+        kinds: (
+            assignment.transfers + math.fsum(costs[k, kind] for k, kind in enumerate(kinds)),
+            search.problem.gain(choices_of(search.problem, assignment, kinds)),
+        )
+        for kinds in kinds_of(search.problem, assignment, LENGTH)
+    }
 
 
 def enough(problem: SampledProblem, gains: np.ndarray) -> bool:
@@ -129,16 +127,6 @@ def test_what_is_aimed_at_is_raised_by_1_2_4_8_cells_up_to_the_first_plan(scenar
     assert raised > 0
 
 
-def required_mean(search: CountedSubproblem) -> float:
-    """Mean gain of every plan that meets the target, at least, where any kind may be used."""
-    sample = search._sample
-    mean = sample._replace(
-        gains=sample.gains.mean(axis=-1, keepdims=True),
-        switch_losses=sample.switch_losses.mean(axis=-1, keepdims=True),
-    )
-    return required_of(sample, mean, np.ones(sample.gains.shape[:2], dtype=bool))
-
-
 def dual(plans: Iterable[tuple[float, np.ndarray]], price: float, required: float) -> float:
     """No plan that gains what is required costs less: least cost less priced gain, plus what is required."""
     return min(cost - price * float(gains.mean()) for cost, gains in plans) + price * required
@@ -153,7 +141,7 @@ def test_the_price_of_gain_excludes_no_plan_and_is_the_best_of_all(
     """There is one just where a mean gain is required; 200 others are compared."""
     for fall in (4.0, 7.0, 9.0, 11.0):
         search = search_of(problem_of(scenarios, fall, level=level, initial_model=initial_model), 60.0)
-        found, required = search._best_price(), required_mean(search)
+        found, required = search._best_price(), required_by(search._sample)
         assert (found is None) == (required <= 0)
         if found is None:
             continue
