@@ -6,11 +6,8 @@ import numpy as np
 from depl.models.problem.instance import Instance
 from depl.models.problem.traced_law import TracedLaw
 from tests.cases.memory_cases import every_schedule, instance_of, random_law
-from tests.cases.traced_law_cases import reading
-from tests.oracles.observed_run import ObservedOracle
-from tests.oracles.traced_law import Schedule
-
-Case = tuple[TracedLaw, ObservedOracle, list[Schedule]]
+from tests.cases.traced_law_cases import Case, reading
+from tests.oracles.traced_law import Oracle
 
 
 def observed_cases(count: int) -> list[Case]:
@@ -21,8 +18,7 @@ def observed_cases(count: int) -> list[Case]:
     found = []
     for seed in range(count):
         rng = np.random.default_rng(7000 + seed)
-        fields = {**reading(seed), "confidence": None}
-        document = random_law(rng, **fields)
+        document = random_law(rng, **{**reading(seed), "confidence": None})
         run = document.runs[int(rng.integers(len(document.runs)))]
         trained = tuple(stage.trained for stage in run.stages for _ in range(stage.epochs))
         for epochs in sorted({0, 1, int(rng.integers(2, 4))}):
@@ -30,9 +26,8 @@ def observed_cases(count: int) -> list[Case]:
                 continue
             loss = run.losses[epochs] * (1.0 if rng.random() < 0.5 else float(rng.uniform(0.97, 1.03)))
             rest = document.after(trained[:epochs], loss)
-            schedules = every_schedule(instance_of(None, maximum_epochs=4 - min(epochs, 3)))
-            oracle = ObservedOracle(rest)
-            found.append((rest, oracle, [item for item in schedules if oracle.promised(item)]))
+            oracle, schedules = Oracle(rest), every_schedule(rest_of(rest))
+            found.append((rest, oracle, [item for item in schedules if oracle.supported(item)]))
     return found
 
 
@@ -43,5 +38,4 @@ def rest_of(document: TracedLaw, **target: object) -> Instance:
     last = observed.stages[-1].model if observed.stages else None
     epochs = 4 - min(3, len(document.trained_before))
     given = {"initial_loss": observed.loss, "initial_model": last, "maximum_epochs": epochs, **target}
-    bare = instance_of(None, **given)
-    return msgspec.structs.replace(bare, traced_law=document)
+    return msgspec.structs.replace(instance_of(None, **given), traced_law=document)

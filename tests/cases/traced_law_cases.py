@@ -1,11 +1,15 @@
 """Traced laws to test with: random ones under every reading, and one small enough to work out by hand."""
 
 import functools
+from fractions import Fraction
 
 import numpy as np
 
 from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
 from depl.models.problem.traced_law import FittedJump, FittedStep, RecordedRun, TracedLaw
+from depl.models.verifier.distribution import tail_probability
+from depl.models.verifier.laws import decimal
+from depl.models.verifier.traces import traced_loss
 from tests.cases.memory_cases import FAR, FULL, every_schedule, instance_of, random_law, run_of
 from tests.oracles.traced_law import Oracle, Schedule
 
@@ -38,9 +42,13 @@ def reading(seed: int) -> dict[str, object]:
     return found
 
 
+Case = tuple[TracedLaw, Oracle, list[Schedule]]
+"""A law, its oracle and all its supported schedules of up to four epochs."""
+
+
 @functools.cache
-def cases(count: int) -> list[tuple[TracedLaw, Oracle, list[Schedule]]]:
-    """Random laws under all readings, with all their supported schedules of up to four epochs."""
+def cases(count: int) -> list[Case]:
+    """Random laws under all readings."""
     found = []
     for seed in range(count):
         document = random_law(np.random.default_rng(1000 + seed), **reading(seed))
@@ -48,6 +56,16 @@ def cases(count: int) -> list[tuple[TracedLaw, Oracle, list[Schedule]]]:
         schedules = every_schedule(instance_of(document))
         found.append((document, oracle, [item for item in schedules if oracle.supported(item)]))
     return found
+
+
+def verified(document: TracedLaw, schedule: Schedule, maximum: float) -> Fraction:
+    """P(l(K) > maximum) by the verifier, which has the atoms exactly."""
+    found = traced_loss(document, schedule)
+    assert found.outside is None
+    limit = decimal(document.on_scale(maximum) + 1e-9) - found.certain
+    tail = tail_probability(found.increments, limit)
+    assert tail.lower == tail.upper
+    return found.beyond + (1 - found.beyond) * Fraction(tail.lower)
 
 
 def plan_of(schedule: Schedule) -> Plan:

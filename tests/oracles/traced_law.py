@@ -85,7 +85,8 @@ class Oracle:
     """A law of the instance, read once more.
 
     What is drawn is combined in all ways, and every combination is followed from epoch to epoch. Losses are
-    on the scale of the law throughout, that is their logarithms where it says so.
+    on the scale of the law throughout, that is their logarithms where it says so. Where the document records
+    a run under way, schedules are those of the epochs to come, from the loss ``now`` after the ``past``.
     """
 
     def __init__(self, document: TracedLaw) -> None:
@@ -95,6 +96,13 @@ class Oracle:
         ]
         self.places = [places(schedule) for schedule in self.schedules]
         self.losses = [tuple(on_scale(document, run.losses).tolist()) for run in document.runs]
+        begun = document.observed
+        self.past: Schedule = (
+            ()
+            if begun is None
+            else tuple(stage.trained for stage in begun.stages for _ in range(stage.epochs))
+        )
+        self.now = None if begun is None else float(on_scale(document, begun.loss))
         self._rows: dict[object, Row | None] = {}
         self._hulls: dict[object, bool] = {}
         self._finals: dict[Schedule, Floats] = {}
@@ -173,10 +181,24 @@ class Oracle:
         assert row is not None
         return row.intercept + row.slope * regressor(place.start) + row.retention * losses + residual
 
+    # -- what is to come -------------------------------------------------------------------------------
+
+    def ahead(self, schedule: Schedule) -> list[Place]:
+        """Where the epochs to come stand in the whole run."""
+        return places((*self.past, *schedule))[len(self.past) :]
+
+    def parts(self, schedule: Schedule) -> list[tuple[Section, int]]:
+        """The stages that have epochs to come, with the age of the first of these."""
+        return [
+            (part, max(0, len(self.past) - part.start) + 1)
+            for part in sections((*self.past, *schedule))
+            if part.start + part.length > len(self.past)
+        ]
+
     # -- donors ----------------------------------------------------------------------------------------
 
-    def donors(self, part: Section) -> list[tuple[int, int]]:
-        """Runs that can lend the residuals of a stage, and where their own begins."""
+    def donors(self, part: Section, first: int = 1) -> list[tuple[int, int]]:
+        """Runs that can lend the residuals of a stage from an age on, and where their own begins."""
         able: dict[int, tuple[int, Trained | None]] = {}
         for run, schedule in enumerate(self.schedules):
             for own in sections(schedule):
@@ -185,7 +207,7 @@ class Oracle:
                     continue
                 if all(
                     self.row(Place(own.trained, own.previous, age, own.start)) is not None
-                    for age in range(1, part.length + 1)
+                    for age in range(first, part.length + 1)
                 ):
                     able[run] = own.start, own.previous
         alike = self._balanced([run for run, (_, previous) in able.items() if previous == part.previous])
@@ -205,17 +227,19 @@ class Oracle:
                 kept.append(run)
         return kept
 
-    def lending(self, part: Section) -> Floats:
+    def lending(self, part: Section, first: int = 1) -> Floats:
         """Residuals by donor and epoch of the stage, each as the donor had it in its own place."""
-        rows = []
-        for run, start in self.donors(part):
-            row = []
-            for age in range(1, part.length + 1):
-                coefficients = self.row(self.places[run][start + age - 1])
-                assert coefficients is not None
-                row.append(self.residual(coefficients, run, start + age))
-            rows.append(row)
-        return np.array(rows).reshape(len(rows), part.length)
+        rows = [
+            [self.own_residual(run, start + age) for age in range(first, part.length + 1)]
+            for run, start in self.donors(part, first)
+        ]
+        return np.array(rows).reshape(len(rows), part.length - first + 1)
+
+    def own_residual(self, run: int, k: int) -> float:
+        """The residual of a run after k epochs, by the row of its own place."""
+        row = self.row(self.places[run][k - 1])
+        assert row is not None
+        return self.residual(row, run, k)
 
     def first_losses(self, trained: Trained, length: int = 1) -> Floats:
         return np.array([self.losses[run][0] for run, _ in self.donors(Section(trained, None, 0, length))])
@@ -224,7 +248,8 @@ class Oracle:
         """Runs that begin with the schedule, if they are enough to be its law."""
         if self.document.residuals != "per_run":
             return []
-        runs = [run for run, own in enumerate(self.schedules) if own[: len(schedule)] == schedule]
+        trained = (*self.past, *schedule)
+        runs = [run for run, own in enumerate(self.schedules) if own[: len(trained)] == trained]
         return runs if len(runs) >= self.document.whole_runs else []
 
     # -- laws ------------------------------------------------------------------------------------------
@@ -244,31 +269,44 @@ class Oracle:
         return np.array(self.document.deviations or (0.0,))
 
     def settled(self, schedule: Schedule) -> Floats:
-        """What whole runs count with: by rank the greatest loss of the last epochs, none before training."""
-        last, runs = len(schedule), self.whole(schedule)
-        epochs = [k for k in range(1, last + 1) if k > last - self.document.settled_epochs]
-        if all(len(self.schedules[run]) == last for run in runs):
-            epochs = [last]
-        values = {float(self.losses[run][k]) for run in runs for k in epochs}
+        """What whole runs count with: by rank the greatest loss of the last epochs to come."""
+        runs, ends = self.whole(schedule), self.followed(schedule)[1:]
+        longer = any(len(self.schedules[run]) > len(self.past) + len(schedule) for run in runs)
+        ends = ends[-self.document.settled_epochs :] if longer else ends[-1:]
+        values = np.unique(ends)
 
         def above(limit: float) -> int:
-            return max(sum(self.losses[run][k] > limit for run in runs) for k in epochs)
+            return max(int((losses > limit).sum()) for losses in ends)
 
         # the loss of rank j is the least one that at most n - j runs exceeded after each of the epochs
         ranks = range(1, len(runs) + 1)
         return np.array([min(v for v in values if above(v) <= len(runs) - rank) for rank in ranks])
 
+    def followed(self, schedule: Schedule) -> list[Floats]:
+        """The losses of whole runs before and after each epoch to come, from ``now`` by their residuals."""
+        runs, begun = self.whole(schedule), len(self.past)
+        if self.now is None:
+            return [np.array([self.losses[run][k] for run in runs]) for k in range(len(schedule) + 1)]
+        found = [np.full(len(runs), self.now)]
+        for k, place in enumerate(self.ahead(schedule), start=begun + 1):
+            residuals = np.array([self.own_residual(run, k) for run in runs])
+            found.append(self.step(place, found[-1], residuals))
+        return found
+
     def combined(self, schedule: Schedule) -> list[Floats]:
-        """l(0), ..., l(K) by the donors of every stage, one axis each; without deviations."""
-        parts = sections(schedule)
-        lending = [self.lending(part) for part in parts]
+        """The same by the donors of every stage, one axis each; without deviations."""
+        parts = self.parts(schedule)
+        lending = [self.lending(*part) for part in parts]
         drawn = np.indices([len(lent) for lent in lending])
-        losses = self.first_losses(parts[0].trained, parts[0].length)[drawn[0]]
+        if self.now is None:
+            losses = self.first_losses(parts[0][0].trained, parts[0][0].length)[drawn[0]]
+        else:
+            losses = np.full(drawn[0].shape, self.now)
         found = [losses]
-        for part, lent, index in zip(parts, lending, drawn, strict=True):
-            for age in range(1, part.length + 1):
+        for (part, first), lent, index in zip(parts, lending, drawn, strict=True):
+            for age in range(first, part.length + 1):
                 place = Place(part.trained, part.previous, age, part.start)
-                losses = self.step(place, losses, lent[index, age - 1])
+                losses = self.step(place, losses, lent[index, age - first])
                 found.append(losses)
         return found
 
@@ -281,15 +319,18 @@ class Oracle:
     def paths(self, schedule: Schedule) -> list[Floats]:
         """l(0), ..., l(K) of all equally likely combinations, residuals per run, deviations included.
 
-        Losses of a run unlike all seen are infinite, as nothing is known of them.
+        Losses of a run unlike all seen are infinite, as nothing is known of them; but that now is known.
         """
-        if runs := self.whole(schedule):
-            seen = [np.array([self.losses[run][k] for run in runs]) for k in range(len(schedule) + 1)]
-            return [self.with_beside(row) for row in seen]
-        seen = self.combined(schedule)
-        found = [self._following_unseen(schedule, k, losses) for k, losses in enumerate(seen[:-1])]
-        found.append(self.with_unseen(seen[-1]))
-        return [np.add.outer(losses, self.deviations).ravel() for losses in found]
+        if self.whole(schedule):
+            found = [self.with_beside(row) for row in self.followed(schedule)]
+        else:
+            seen = self.combined(schedule)
+            found = [self._following_unseen(schedule, k, losses) for k, losses in enumerate(seen[:-1])]
+            found.append(self.with_unseen(seen[-1]))
+            found = [np.add.outer(losses, self.deviations).ravel() for losses in found]
+        if self.now is not None:
+            found[0] = np.full(found[0].shape, self.now)
+        return found
 
     def with_beside(self, losses: Floats) -> Floats:
         """Losses of whole runs, with those of the runs that are counted beside them."""
@@ -300,15 +341,12 @@ class Oracle:
         if self.unseen is None:
             return losses
         found = losses
-        for axis, part in enumerate(sections(schedule)):
+        for axis, (part, _) in enumerate(self.parts(schedule)):
             beside = [(0, self.beside * (axis == other)) for other in range(losses.ndim)]
             # what a stage to come adds is nothing yet, whoever its donor
-            begun = (
-                {"mode": "constant", "constant_values": np.inf}
-                if part.start < max(k, 1)
-                else {"mode": "edge"}
-            )
-            found = np.pad(found, beside, **begun)
+            begun = part.start - len(self.past) < max(k, 1)
+            mode = {"mode": "constant", "constant_values": np.inf} if begun else {"mode": "edge"}
+            found = np.pad(found, beside, **mode)
         return found
 
     def per_run(self, schedule: Schedule) -> Floats:
@@ -335,9 +373,9 @@ class Oracle:
 
     def independent(self, schedule: Schedule) -> tuple[Floats, Floats]:
         """Final losses and their weights (whole numbers), residuals independent; by convolution."""
-        values = self.first_losses(schedule[0])
+        values = self.first_losses(schedule[0]) if self.now is None else np.array([self.now])
         weights = np.ones(values.size)
-        for place in places(schedule):
+        for place in self.ahead(schedule):
             residuals = self.residuals(place)
             values = np.add.outer(self.step(place, values, 0.0), residuals).ravel()
             values, weights = _gathered(values, np.repeat(weights, residuals.size))
@@ -376,23 +414,20 @@ class Oracle:
 
     def inside(self, schedule: Schedule) -> bool:
         """Whether runs have been where a schedule leads."""
-        if any(self.row(place) is None for place in places(schedule)):
+        if any(self.row(place) is None for place in self.ahead(schedule)):
             return False
-        for part in sections(schedule):
-            if not self._in_hull(part) or len(self.donors(part)) < FEWEST:
+        for part, first in self.parts(schedule):
+            if not self._in_hull(part) or len(self.donors(part, first)) < FEWEST:
                 return False
-        mean = float(self.first_losses(schedule[0]).mean())
-        for place in places(schedule):
+        mean = float(self.first_losses(schedule[0]).mean()) if self.now is None else self.now
+        for place in self.ahead(schedule):
             row = self.row(place)
             assert row is not None
             before = [self.losses[run][k - 1] for run, k in row.pool]
-            room = 1e-9 * max(map(abs, before))
-            if not min(before) - room <= mean <= max(before) + room:
+            if not _within(mean, min(before), max(before)):
                 return False
             mean = float(self.step(place, np.array(mean), 0.0))
-            least, greatest = self.ever
-            room = 1e-9 * max(abs(least), abs(greatest))
-            if not least - room <= mean <= greatest + room:
+            if not _within(mean, *self.ever):
                 return False
         return True
 
@@ -457,6 +492,11 @@ def _gathered(values: Floats, weights: Floats) -> tuple[Floats, Floats]:
     """Equal values once."""
     found, index = np.unique(values, return_inverse=True)
     return found, np.bincount(index.ravel(), weights)
+
+
+def _within(mean: float, least: float, greatest: float) -> bool:
+    room = 1e-9 * max(abs(least), abs(greatest))
+    return least - room <= mean <= greatest + room
 
 
 def _inside(point: tuple[int, int], corners: tuple[tuple[int, int], ...]) -> bool:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 
+import msgspec
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -17,9 +18,11 @@ from depl.models.scenarios.draws import (
     require_fitting,
     scenario_losses,
 )
-from tests.cases.memory_cases import FAR, FULL, every_schedule, instance_of, random_law
-from tests.cases.traced_law_cases import halves, plan_of, reading
-from tests.oracles.traced_law import Oracle, Place, Schedule, places, sections
+from tests.cases.memory_cases import FAR, FULL, instance_of
+from tests.cases.observed_run_cases import observed_cases
+from tests.cases.traced_law_cases import cases as law_cases
+from tests.cases.traced_law_cases import halves, plan_of
+from tests.oracles.traced_law import Oracle, Place, Schedule
 
 Floats = NDArray[np.float64]
 
@@ -55,58 +58,55 @@ def quantiles(values: Floats, numbers: Floats, weights: Floats | None = None) ->
 
 
 def by_statement(oracle: Oracle, schedule: Schedule, numbers: Callable[..., Floats]) -> Floats:
-    document = oracle.document
-    whole = oracle.whole(schedule)
-    if document.residuals == "per_run" and whole:
-        return quantiles(oracle.per_run(schedule), numbers(1, schedule[0][0]), oracle.weights(schedule))
+    """Epochs, and with them the numbers, are counted from the first one to come."""
+    document, first, last = oracle.document, schedule[0][0], schedule[-1][0]
+    if oracle.whole(schedule):
+        return quantiles(oracle.per_run(schedule), numbers(1, first), oracle.weights(schedule))
     if document.residuals == "per_run":
         losses = _staged(oracle, schedule, numbers)
     else:
-        first = schedule[0][0]
-        losses = quantiles(oracle.first_losses(schedule[0]), numbers(1, first, first))
-        for k, place in enumerate(places(schedule), start=1):
+        started = oracle.now is not None
+        losses = np.zeros(1) + oracle.now if started else oracle.first_losses(schedule[0])
+        losses = quantiles(losses, numbers(1, first, first))
+        for k, place in enumerate(oracle.ahead(schedule), start=1):
             drawn = quantiles(oracle.residuals(place), numbers(k, place.trained[0]))
             losses = oracle.step(place, losses, drawn)
     if document.deviations:
-        last = schedule[-1][0]
         losses = losses + quantiles(np.array(document.deviations), numbers(2, last, last))
     return losses
 
 
 def _staged(oracle: Oracle, schedule: Schedule, numbers: Callable[..., Floats]) -> Floats:
     """Every stage adds one of what its donors leave at the end, one donor more among them."""
-    added: list[Floats] = []
-    for part in sections(schedule):
-        lending = oracle.lending(part)
+    known, added = oracle.now or 0.0, list[Floats]()
+    for part, first in oracle.parts(schedule):
+        lending = oracle.lending(part, first)
         ended = np.zeros(len(lending))
-        if part.previous is None:
+        if part.previous is None and oracle.now is None:
             ended = oracle.first_losses(part.trained, part.length)
-        for age in range(1, part.length + 1):
+        for age in range(first, part.length + 1):
             place = Place(part.trained, part.previous, age, part.start)
-            ended = oracle.step(place, ended, lending[:, age - 1])
+            ended = oracle.step(place, ended, lending[:, age - first])
             row = oracle.row(place)
             assert row is not None
-            added = [row.retention * values for values in added]
+            known, added = row.retention * known, [row.retention * values for values in added]
         added.append(ended)
-    added = [oracle.with_beside(values) for values in added]
-    parts = zip(added, sections(schedule), strict=True)
-    return np.sum([quantiles(row, numbers(part.start + 1, part.trained[0])) for row, part in parts], axis=0)
+    begun = [max(part.start - len(oracle.past), 0) + 1 for part, _ in oracle.parts(schedule)]
+    drawn = [
+        quantiles(oracle.with_beside(values), numbers(k, part.trained[0]))
+        for values, k, (part, _) in zip(added, begun, oracle.parts(schedule), strict=True)
+    ]
+    return known + np.sum(drawn, axis=0)
 
 
 def sample_of(document: TracedLaw, size: int, seed: int = 0) -> TracedSample:
-    drawn = draw_scenarios(instance_of(document), size, seed)
+    drawn = draw_scenarios(instance_of(msgspec.structs.replace(document, observed=None)), size, seed)
     return TracedSample(document, MODELS, drawn.improvements, drawn.switch_losses)
 
 
 @pytest.fixture(scope="module")
 def cases():
-    found = []
-    for seed in range(10):
-        document = random_law(np.random.default_rng(7000 + seed), **reading(seed))
-        oracle = Oracle(document)
-        inside = [item for item in every_schedule(instance_of(document)) if oracle.supported(item)]
-        found.append((document, oracle, inside))
-    return found
+    return [*law_cases(10), *observed_cases(6)]
 
 
 def test_losses_are_those_of_the_documented_stream(cases):
@@ -116,7 +116,7 @@ def test_losses_are_those_of_the_documented_stream(cases):
         for schedule in schedules:
             wanted = by_statement(oracle, schedule, numbers)
             assert sample.losses(schedule) == pytest.approx(wanted, abs=1e-12)
-            several += len(sections(schedule)) > 1
+            several += len(oracle.parts(schedule)) > 1
     assert several > 10
 
 

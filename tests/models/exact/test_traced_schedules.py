@@ -135,7 +135,7 @@ def test_the_rest_of_a_run_under_way_goes_on_with_what_was_trained_before() -> N
     for document, oracle, promised in observed_cases(12):
         found, past = schedules(listed(rest_of(document, maximum_time=1e3))), document.trained_before
         assert set(promised) <= set(found)
-        assert all(oracle.supports(ahead) for ahead in found)
+        assert all(oracle.inside(ahead) for ahead in found)
         assert not oracle.margin or len(found) == len(promised)
         begun += bool(past) and bool(promised)
         within += any(ahead[:1] == past[-1:] for ahead in promised)

@@ -34,7 +34,7 @@ from depl.models.solving.solve import solve
 from depl.models.verifier.verify import verify
 from tests.cases.memory_cases import CUT, FAR, FULL, instance_of, run_of
 from tests.cases.traced_law_cases import halves, plan_of
-from tests.oracles.observed_run import ObservedOracle
+from tests.oracles.traced_law import Oracle
 
 LUCKY = State(epoch=1, loss=1, model="full")
 
@@ -320,10 +320,8 @@ def test_the_new_rest_is_the_cheapest_of_all() -> None:
         state = State(epoch=1, loss=loss, model="full")
         found = replan(asked, plan_of((FULL, FAR)), state)
         rest = remaining_instance(asked, found.state)
-        oracle = ObservedOracle(rest.traced_law)
         for end, missed in ends.items():
-            above, everything = oracle.share_above((end,), 1.8)
-            assert Fraction(above, everything) == missed
+            assert Oracle(rest.traced_law).violation((end,), 1.8) == missed
         assert found.result.plan is not None
         assert verify(rest, found.result.plan).ok
 
@@ -339,8 +337,7 @@ def test_the_rule_keeps_the_promise_over_all_runs_where_residuals_are_independen
         found = replan(asked, plan, state, keep_promise=True)
         assert found.holds_over_all_runs
         assert found.plan is not None
-        above, everything = ObservedOracle(found.remaining.traced_law).share_above(found.plan.schedule, 1.8)
-        missed.append(Fraction(above, everything))
+        missed.append(Oracle(found.remaining.traced_law).violation(found.plan.schedule, 1.8))
         assert missed[-1] <= found.old.evaluation.violation.exact
         changed += found.choice is Choice.NEW
     assert sum(missed) / 2 <= Fraction(1, 2)
