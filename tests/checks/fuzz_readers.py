@@ -41,13 +41,10 @@ from tests.cases.written_logs import inspected, store
 from tests.checks.fuzz_spoiling import (
     COUNTS,
     Chance,
-    other_json,
-    other_lines,
-    other_store,
-    other_table,
     spoilt_bytes,
     spoilt_database,
     spoilt_json,
+    spoilt_lines,
     spoilt_lines_of_gzip,
     spoilt_npz,
     spoilt_table,
@@ -273,11 +270,11 @@ def small_logs() -> dict[str, tuple[str, bytes, Spoil]]:
         "state": state,
     }
     return {
-        **{name: (".json", json.dumps(item).encode(), other_json) for name, item in texts.items()},
-        "lines": (".jsonl", "\n".join(map(json.dumps, told)).encode(), other_lines),
-        "records": (".jsonl", "".join(inspected(**item) for item in records).encode(), other_lines),
-        "table": (".csv", "".join(["epoch,loss,run\n", *cells]).encode(), other_table),
-        "store": (".db", base, other_store),
+        **{name: (".json", json.dumps(item).encode(), spoilt_json) for name, item in texts.items()},
+        "lines": (".jsonl", "\n".join(map(json.dumps, told)).encode(), spoilt_lines),
+        "records": (".jsonl", "".join(inspected(**item) for item in records).encode(), spoilt_lines),
+        "table": (".csv", "".join(["epoch,loss,run\n", *cells]).encode(), spoilt_table),
+        "store": (".db", base, spoilt_database),
     }
 
 

@@ -1,22 +1,18 @@
-"""The rooms of the project, which of them may import which, and both as a drawing and as a table.
+"""The rooms of the project, which of them may import which, and both as a table.
 
-``python -m tests.checks.rooms`` writes ``docs/drawings/architecture.svg``, and ``rooms.txt`` beside it, from
-the imports and the docstrings; a test fails where one of the committed files is not what they make. Nothing
-of depl is imported here.
+``python -m tests.checks.rooms`` writes ``docs/drawings/rooms.txt`` from the imports and the docstrings; a
+test fails where the committed file is not what they make. Nothing of depl is imported here.
 """
 
 import ast
-import html
 import os
 import re
-import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-DRAWING = ROOT / "docs" / "drawings" / "architecture.svg"
-TABLE = DRAWING.with_name("rooms.txt")
+TABLE = ROOT / "docs" / "drawings" / "rooms.txt"
 LAYERS = ("models", "heuristics", "instances", "benchmarks")
 
 # What a layer may import besides itself. The face and the command line, in depl/ itself, may import all.
@@ -151,8 +147,6 @@ def job(folder: Path) -> str:
     return re.split(r"(?<!Fig)(?<!Sec)\. ", text)[0].rstrip(".")
 
 
-# --- the table ----------------------------------------------------------------------------------------------
-
 _MARKUP = re.compile(r"[*|`\\]")
 """Characters of a docstring that would be markup in the table."""
 
@@ -160,7 +154,7 @@ _MARKUP = re.compile(r"[*|`\\]")
 def rooms_table() -> str:
     """Every room with those that it imports directly and with its job: a simple table of reStructuredText.
 
-    Layers are in the order of the drawing, and the rooms of a layer with floors from the highest down.
+    The rooms of a layer with floors stand from the highest down.
     """
     rows = [("room", "stands on", "job")]
     for layer in ("depl", "benchmarks", "heuristics", "instances", "models"):
@@ -189,101 +183,7 @@ def _as_text(layer: str, room: str) -> str:
     return _MARKUP.sub(lambda found: "\\" + found[0], job(ROOT / layer / room))
 
 
-# --- the drawing --------------------------------------------------------------------------------------------
-
-WIDTH, BOX, GAP, TALL, STEP = 920, 284, 20, 66, 96
-"""Pixels: of the drawing, of a box and between boxes, height of a box, and from floor to floor."""
-
-COLOURS = {"models": ("#e3eefb", "#2f6db3"), "heuristics": ("#e6f4e4", "#3f8a37")}
-OTHERS = ("#f7f3e6", "#b07d00")
-
-
-def drawing() -> str:
-    """The layers and their rooms, with an arrow to each room that is imported directly."""
-    parts: list[str] = []
-    top = 20
-    for layer in ("depl", "benchmarks"):
-        top = _outer(parts, layer, top)
-    for layer in ("heuristics", "instances", "models"):
-        top = _floors(parts, layer, top) if layer in FLOORS else _outer(parts, layer, top)
-    head = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {top}" font-family="sans-serif" '
-        'font-size="12">\n  <title>Layers and rooms: every import runs downward</title>\n'
-        '  <defs><marker id="tip" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="7" markerHeight="7" '
-        'orient="auto-start-reverse"><path d="M0 0 10 5 0 10z" fill="#444"/></marker></defs>\n'
-    )
-    return head + "".join(f"  {part}\n" for part in parts) + "</svg>\n"
-
-
-def _outer(parts: list[str], layer: str, top: int) -> int:
-    """A layer whose rooms have no floors of their own: their names and jobs, three in a row."""
-    folders = _folders(layer)
-    rows = -(-len(folders) // 3)
-    parts.append(f'<text x="{GAP}" y="{top + 14}" font-size="15" font-weight="bold">{layer}/</text>')
-    for number, folder in enumerate(folders):
-        left = GAP + (number % 3) * (BOX + GAP // 2)
-        _box(parts, folder, left, top + 24 + (number // 3) * (TALL + 8), OTHERS)
-    return top + 24 + rows * (TALL + 8) + 22
-
-
-def _floors(parts: list[str], layer: str, top: int) -> int:
-    """A layer with floors, the highest at the top, and arrows from each room to what it stands on."""
-    parts.append(f'<text x="{GAP}" y="{top + 14}" font-size="15" font-weight="bold">{layer}/</text>')
-    floors = FLOORS[layer]
-    arrows = direct(rooms_imported(layer))
-    left = _columns(floors, arrows)
-    height = {
-        room: top + 24 + (len(floors) - 1 - number) * STEP
-        for number, floor in enumerate(floors)
-        for room in floor
-    }
-    for room in sorted(arrows):
-        for below in sorted(arrows[room]):
-            x, y = left[room] + BOX // 2, height[room] + TALL
-            end, low = left[below] + BOX // 2, height[below]
-            bend = (low - y) // 2
-            parts.append(
-                f'<path d="M{x} {y}C{x} {y + bend} {end} {low - bend} {end} {low - 2}" fill="none" '
-                'stroke="#444" stroke-width="1.5" marker-end="url(#tip)"/>'
-            )
-    for room in sorted(arrows):
-        _box(parts, ROOT / layer / room, left[room], height[room], COLOURS[layer])
-    return top + 24 + (len(floors) - 1) * STEP + TALL + 30
-
-
-def _columns(floors: Sequence[Sequence[str]], arrows: Mapping[str, set[str]]) -> dict[str, int]:
-    """Where each room begins: in the middle of those that it stands on, or beside another that is there."""
-    found: dict[str, int] = {}
-    for floor in floors:
-        wanted = {
-            room: sum(found[below] for below in arrows[room]) / len(arrows[room]) if arrows[room] else None
-            for room in floor
-        }
-        if len(floor) == 1 and wanted[floor[0]] is not None:
-            found[floor[0]] = round(wanted[floor[0]] or 0)
-            continue
-        space = (WIDTH - len(floor) * BOX) / (len(floor) + 1)
-        for number, room in enumerate(floor):
-            found[room] = round(space + number * (BOX + space))
-    return found
-
-
-def _box(parts: list[str], folder: Path, left: int, top: int, colours: tuple[str, str]) -> None:
-    """A room: its name and its job."""
-    lines = textwrap.wrap(job(folder), 45)[:3]
-    parts.append(
-        f'<rect x="{left}" y="{top}" width="{BOX}" height="{TALL}" rx="6" fill="{colours[0]}" '
-        f'stroke="{colours[1]}" stroke-width="1.5"/>'
-    )
-    x = left + 10
-    parts.append(f'<text x="{x}" y="{top + 17}" font-weight="bold" fill="#111">{folder.name}</text>')
-    for number, line in enumerate(lines):
-        y = top + 33 + 13 * number
-        parts.append(f'<text x="{x}" y="{y}" font-size="11" fill="#333">{html.escape(line)}</text>')
-
-
 if __name__ == "__main__":
-    for place, made in ((DRAWING, drawing()), (TABLE, rooms_table())):
-        waiting = place.with_suffix(".new")
-        waiting.write_text(made, encoding="utf-8")
-        waiting.replace(place)
+    waiting = TABLE.with_suffix(".new")
+    waiting.write_text(rooms_table(), encoding="utf-8")
+    waiting.replace(TABLE)

@@ -30,11 +30,6 @@ def test_the_example_of_the_package_runs():
     assert result.attempted >= 5
 
 
-def test_the_version_is_that_of_the_project():
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert depl.__version__ == project["version"]
-
-
 def test_a_tree_that_is_not_installed_still_has_its_version():
     program = (
         "import importlib.metadata as metadata\n"
@@ -73,43 +68,10 @@ def test_names_are_loaded_at_their_first_use_and_a_drawing_library_not_even_by_s
     assert done.stderr.strip().endswith("AttributeError: module 'depl' has no attribute 'nobody'")
 
 
-def test_the_built_in_methods_are_registered_with_a_sentence_each():
-    known = {method.name: method.summary for method in depl.methods()}
-    assert {"enumerate", "expected-greedy", "expected-cost"} <= known.keys()
-    assert all(known[name].endswith(".") for name in ("enumerate", "expected-greedy", "expected-cost"))
-
-
 @pytest.mark.parametrize("method", built_in.BUILT_IN, ids=lambda method: method.name)
 def test_a_built_in_method_is_there_and_its_sentence_is_that_of_its_docstring(method):
     deferred = getattr(method.run, "__wrapped__", method.run)
     assert deferred.function.__doc__.strip().split("\n")[0] == method.summary
-
-
-def test_load_solve_check_evaluate_and_explain_fit_together():
-    instance = depl.load("paper-alexnet", target=9)
-    result = depl.solve(instance, method="enumerate", gap=0.01, time_limit=60, seed=0)
-    assert result.solution is depl.Solution.PROVEN_OPTIMAL
-    assert result.termination is depl.Termination.OPTIMAL
-    assert result.cost == pytest.approx(12)
-    assert depl.check(instance, result.plan).ok
-    assert depl.evaluate(instance, result.plan).feasible
-    assert "cost 12" in depl.explain(instance, result.plan)
-    assert depl.Plan.from_json(result.plan.to_json()) == result.plan
-
-
-def test_a_users_own_method_enters_solve_and_the_list():
-    optimum = depl.solve(depl.load("tiny"), "exact").plan
-
-    def mine(instance: depl.Instance, limits: depl.Limits) -> depl.Plan:
-        """Return what I know."""
-        return optimum
-
-    depl.register("public-face-mine", mine)
-    assert "public-face-mine" in [method.name for method in depl.methods()]
-    result = depl.solve(depl.load("tiny"), method="public-face-mine")
-    assert result.solution is depl.Solution.FEASIBLE
-    assert result.termination is depl.Termination.EXHAUSTED
-    assert result.cost == pytest.approx(28)
 
 
 @pytest.mark.parametrize("ask", [depl.check, depl.evaluate, depl.report])
@@ -125,15 +87,6 @@ def test_of_a_solve_that_found_no_plan_the_instance_is_explained():
     assert "K_max: each of them alone would do" in depl.explain(result.problem, result.plan)
     with pytest.raises(depl.InvalidInputError, match="plan: must be a Plan, not list"):
         depl.explain(depl.load("tiny"), [])
-
-
-def test_errors_have_one_root():
-    with pytest.raises(depl.DeplError):
-        depl.load("nobody")
-    with pytest.raises(depl.InvalidInputError):
-        depl.solve(depl.load("tiny"), method="magic")
-    assert issubclass(depl.NotCoveredError, depl.InvalidInputError)
-    assert issubclass(depl.VerificationError, depl.DeplError)
 
 
 def test_the_installed_command_is_the_command_line():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from depl.benchmarks.analysis.growth import PRINTED, growth_table, growths, line_through, size_of
+from depl.benchmarks.analysis.growth import PRINTED, growth_table, growths, line_through
 from tests.cases.attempts_factory import attempt_of
 
 SIZES = (10, 20, 40, 80)
@@ -102,13 +102,6 @@ def test_stages_that_were_timed_grow_by_themselves_and_so_does_the_building_of_t
     expected = {"wall_seconds": 1, "build_seconds": 0, "seconds_data": 0}
     assert found == pytest.approx(expected, abs=1e-9)
     assert [item.measure for item in growths(sweep(float, build_seconds=0.0), EPOCHS)] == ["wall_seconds"]
-
-
-def test_suites_that_are_not_named_and_attempts_without_a_size_take_no_part():
-    assert growths(sweep(float), {}) == []
-    assert growths([attempt_of("x", suite="s", cost=1.0)], {"s": "epochs"}) == []
-    assert size_of(attempt_of(labels={"epochs": "many"}), "epochs") is None
-    assert growth_table([]).columns == growth_table(growths(sweep(float), EPOCHS)).columns
 
 
 def test_a_size_varied_on_every_instance_is_fitted_within_instances():

@@ -5,7 +5,6 @@ import pytest
 from depl.benchmarks.analysis.limits import (
     BOUND_FOUND,
     BREACHES,
-    allowed,
     broken_table,
     judged,
     limits_table,
@@ -53,11 +52,6 @@ NOTHING = timed("depl", ending="time_limit")
 )
 def test_an_attempt_broke_its_limit_in_the_ways_that_are_told(attempts, ways):
     assert [item.broken_by for item in judged(attempts)] == ways
-
-
-def test_a_share_and_two_seconds_are_allowed_and_attempts_that_do_not_tell_are_not_judged():
-    assert (allowed(10.0), allowed(0.5)) == pytest.approx((12.5, 2.525))
-    assert judged([attempt_of()]) == []
 
 
 def test_the_table_counts_and_names_what_was_broken():

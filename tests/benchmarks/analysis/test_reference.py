@@ -7,9 +7,6 @@ import pytest
 from depl.benchmarks.analysis.reference import (
     below,
     claimed,
-    configurations,
-    natural,
-    ordered,
     question_of,
     reference_of,
     references,
@@ -84,18 +81,3 @@ def test_results_of_different_instances_under_one_name_are_refused():
 def test_a_worker_that_died_before_it_built_the_instance_is_no_contradiction():
     built, died = attempt_of(cost=1), attempt_of("one", "depl", ending="crashed", instance_hash="")
     assert references([built, died])[question_of(built)] == references([built])[question_of(built)]
-
-
-def test_configurations_stand_as_in_their_suite_and_unknown_ones_by_name():
-    attempts = [
-        attempt_of("x", label, suite=suite)
-        for suite in ("paper", "made-up")
-        for label in ("zz", "depl", "exact", "aa")
-    ]
-    assert configurations(attempts, "paper") == ["exact", "depl", "aa", "zz"]
-    assert configurations(attempts, "made-up") == ["aa", "depl", "exact", "zz"]
-    assert [item.task.configuration for item in ordered(attempts)] == [
-        *("aa", "depl", "exact", "zz"),
-        *("exact", "depl", "aa", "zz"),
-    ]
-    assert sorted(["a-13", "a-9", "a-9.5", "a"], key=natural) == ["a", "a-9", "a-9.5", "a-13"]

@@ -3,10 +3,7 @@
 import csv
 import io
 
-import pytest
-
 from depl.benchmarks.analysis.table import Table, booktabs, escaped, pivoted
-from depl.models.foundation.errors import InvalidInputError
 
 LONG = Table(
     ("target", "method", "cost"), ((5.0, "exact", 17.0), (5.0, "a_b", None), (7.0, "exact", 14.12345))
@@ -19,12 +16,6 @@ def test_csv_reads_back_and_nothing_is_an_empty_field(tmp_path):
     text = (tmp_path / "t.csv").read_text()
     assert text == table.csv()
     assert list(csv.reader(io.StringIO(text))) == [["name", "value"], ["a,b", "1.5"], ['say "no"', ""]]
-
-
-def test_columns_are_named_and_those_that_are_not_there_are_refused():
-    with pytest.raises(InvalidInputError, match="no column 'z'; there are: target, method, cost"):
-        LONG.column("z")
-    assert [tuple(record.values()) for record in LONG.records()] == list(LONG.rows)
 
 
 def test_a_latex_table_has_three_rules_and_every_sign_means_itself():

@@ -7,7 +7,6 @@ import pytest
 from depl.benchmarks.figures.comparison import (
     SAMPLED_METHODS,
     Entry,
-    agree,
     compare,
     lower_bound,
     methods_agree,
@@ -72,15 +71,6 @@ def test_an_optimum_is_the_cost_of_a_proof_and_of_nothing_else():
     assert optimum([proved("5", 17.0)], "7") is None
     assert optimum([proved("5", 16.0, Solution.FEASIBLE), proved("5", 17.0)], "5") == 17
     assert optimum([proved("5", 16.0, Solution.FEASIBLE)], "5") is None
-
-
-def test_two_methods_agree_only_if_both_prove_the_same_optimum_at_every_target():
-    one = [proved("5", 17.0), proved("7", 14.0)]
-    assert agree(one, [proved("5", 17.0 * (1 + 1e-12)), proved("7", 14.0)])
-    assert not agree(one, [proved("5", 17.0 * (1 + 1e-6)), proved("7", 14.0)])
-    assert not agree(one, one[:1])
-    assert not agree(one, [proved("5", 17.0), proved("7", 14.0, Solution.FEASIBLE)])
-    assert not agree([], [])
 
 
 def test_the_exact_methods_prove_the_same_cost_on_the_short_instance():

@@ -19,7 +19,6 @@ from depl.benchmarks.figures.style import panels
 from depl.models.estimation.choices import FitBy
 from depl.models.estimation.diagnosis import diagnose
 from depl.models.estimation.fit import fit_switch, fit_traces
-from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.instance import Instance
 from depl.models.traces.table import Traces, joined
 from tests.cases.drawn_traces import draw_traces, two_models
@@ -90,13 +89,6 @@ def test_the_fits_are_drawn_with_ratios_p_values_and_jumps(drawn: Traces) -> Non
     assert len(centre.containers) == 3
     assert jumps.get_xlabel() == "$\\ell^{sw}$, full to cut"
     assert len(jumps.get_lines()) == 2
-
-
-def test_traces_without_chance_have_nothing_to_draw(steady: Instance) -> None:
-    traces = draw_traces(steady, ["net"] * 5, 3, np.random.default_rng(0))
-    fit = fit_traces(traces, np.random.default_rng(0), resamples=9, constant=True)
-    with pytest.raises(InvalidInputError, match="no fit to draw"):
-        fit_figure(fit, fit)
 
 
 def test_the_verdict_shows_what_will_do_and_what_promises_take(drawn: Traces) -> None:

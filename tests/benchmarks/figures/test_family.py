@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from depl.benchmarks.figures.comparison import Entry
-from depl.benchmarks.figures.family import Gallery, LossCurve, draw_bars, draw_losses
+from depl.benchmarks.figures.family import Gallery, LossCurve, draw_losses
 from depl.benchmarks.figures.style import panels, series_style
 from depl.instances.library import load
 from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
@@ -17,17 +17,6 @@ LOSSES = [LossCurve("enumerate", (0, 1, 2), (20, 19, 18), (20, 18.5, 17), (20, 1
 
 def legend_of(axes):
     return [text.get_text() for text in axes.get_legend().get_texts()]
-
-
-def test_bars_are_stacked_in_the_order_of_the_models_and_a_target_without_a_plan_is_marked():
-    _, (axes,) = panels(1)
-    draw_bars(axes, ("5", "7"), {"fast": (1, 0), "slow": (3, 0)}, "epochs", without=("7",))
-    heights = [[(bar.get_y(), bar.get_height()) for bar in group] for group in axes.containers]
-    assert heights == [[(0, 1), (0, 0)], [(1, 3), (0, 0)]]
-    assert [label.get_text() for label in axes.get_xticklabels()] == ["5", "7"]
-    assert (axes.get_ylabel(), legend_of(axes)) == ("epochs", ["fast", "slow"])
-    (mark,) = axes.texts
-    assert (mark.get_text(), mark.xy) == ("no plan", (1, 0))
 
 
 def test_the_band_lies_between_its_quantiles_and_the_limit_is_drawn():
@@ -80,15 +69,3 @@ def test_a_method_is_called_proved_and_one_without_a_plan_at_some_targets_keeps_
     assert [bar.get_height() for bar in panels[2].containers[2]] == [15, 13, 11]
     assert [text.xy[0] for text in panels[1].texts] == [0]
     assert len({panel.get_ylim() for panel in panels}) == 1
-
-
-def test_a_method_has_the_same_colour_in_all_panels_of_the_overview(entries):
-    costs, _, losses = Gallery("family", entries).overview().axes
-    colours, drawn = (
-        {line.get_label(): line.get_color() for line in axes.get_lines()} for axes in (costs, losses)
-    )
-    for name in ("first: proved cheapest", "longer"):
-        assert drawn[name] == colours[name]
-    assert drawn["longer"] != drawn["first: proved cheapest"]
-    nothing = [replace(entry, result=None) for entry in entries]
-    assert not Gallery("family", nothing).overview().axes[0].get_lines()

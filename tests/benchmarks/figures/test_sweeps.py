@@ -3,20 +3,15 @@
 import random
 
 import msgspec
-import numpy as np
 import pytest
 
 from depl.benchmarks.analysis.growth import Growth, PowerLine
-from depl.benchmarks.analysis.profiles import Profile
-from depl.benchmarks.figures.drawing import Instances, assumptions, footer_of, plan_of
+from depl.benchmarks.figures.drawing import Instances, assumptions, footer_of
 from depl.benchmarks.figures.levels import level_drawing, level_points, levels_of
-from depl.benchmarks.figures.paper import training_drawings
 from depl.benchmarks.figures.style import panels
 from depl.benchmarks.figures.sweeps import (
     figures_of,
     left_out,
-    performance_profile,
-    ratio_against_size,
     size_labels,
     time_against_size,
 )
@@ -24,7 +19,6 @@ from depl.instances.library import load
 from depl.models.foundation.documents import document
 from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
 from tests.cases.attempts_factory import attempt_of
-from tests.cases.drawn_traces import draw_traces, two_models
 from tests.cases.picture_cases import require_legends_outside
 
 OPTIMA = {7: 14, 9: 12, 11: 10}
@@ -72,9 +66,6 @@ def rows(drawing, **wanted):
     return [row for row in told if all(row[name] == value for name, value in wanted.items())]
 
 
-# Figs. 5 to 9 ------------------------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def sweep():
     found = []
@@ -114,14 +105,12 @@ def test_what_is_drawn_is_what_the_table_says_and_a_second_proof_is_set_aside(dr
     assert missed is None
     assert found == pytest.approx([(20 - n * 0.98) / (20 - (n - 2) * 0.98) for n in (14, 12)])
     assert {row["loss_over_optimum"] for row in rows(drawing, method="exact")} == {1}
-    for kind, column in (("epochs", "epochs"), ("cost-per-model", "cost")):
-        drawing = drawings[f"paper-alexnet-{kind}"]
-        models = [model.name for model in load("paper-alexnet", 9).models]
-        for model, bars in zip(models, drawing.figure.axes[1].containers, strict=True):
-            told = [row[column] for row in rows(drawing, method="depl", model=model)]
-            assert [bar.get_height() for bar in bars] == told
-        assert told == [14, 12, 10]
-        assert len({axes.get_ylim() for axes in drawing.figure.axes}) == 1
+    drawing = drawings["paper-alexnet-epochs"]
+    models = [model.name for model in load("paper-alexnet", 9).models]
+    for model, bars in zip(models, drawing.figure.axes[1].containers, strict=True):
+        told = [row["epochs"] for row in rows(drawing, method="depl", model=model)]
+        assert [bar.get_height() for bar in bars] == told
+    assert told == [14, 12, 10]
     drawing = drawings["paper-alexnet-loss"]
     last = rows(drawing, method="exact", target="9", epoch=12)[0]
     assert last["expected"] == pytest.approx(20 - 12 * 0.98)
@@ -138,19 +127,12 @@ def test_the_order_of_the_attempts_changes_no_byte(sweep, drawings, tmp_path):
     assert paths[2].read_text().startswith("method,target,cost\nexact,7,14.0\n")
 
 
-def test_the_footer_has_room_and_names_suite_commit_and_what_is_assumed(drawings):
-    figure = drawings["paper-alexnet-cost"].figure
-    text = figure.get_supxlabel()
+def test_the_footer_names_suite_commit_and_what_is_assumed(drawings):
+    text = drawings["paper-alexnet-cost"].figure.get_supxlabel()
     assert "suite paper (version 1); depl 0.1.0, commit 0123456789" in text
     assert "bandwidth, volume" in text.replace("\n", " ")
-    figure.draw_without_rendering()
-    label = figure._supxlabel.get_window_extent()
-    assert label.y0 >= 0
-    assert label.x1 <= figure.bbox.x1
-    assert label.y1 <= figure.axes[0].get_tightbbox().y0
     assert footer_of([attempt_of(commit=None, versions={})]) == "suite made-up (version 1); no commit known"
     named = assumptions([load("paper-alexnet", 9), load("paper-alexnet", 11)])
-    assert named[:2] == ["bandwidth", "volume"]
     assert len(set(named)) == len(named)
     assert "variance" not in named  # that is printed
 
@@ -166,12 +148,6 @@ def test_an_instance_that_has_changed_or_is_gone_is_not_drawn_and_named(sweep):
     assert found.of(planned(9, "exact", 12, suite="gone")).name
     assert found.of(attempt_of("nowhere", suite="gone")) is None
     assert "cannot be made again" in found.missing[0]
-    assert plan_of(attempt_of()) is None
-    attempts = [planned(at, name, OPTIMA[at], suite="other") for at in OPTIMA for name in ("a", "b")]
-    assert figures_of(attempts)[0].name == "other-paper-alexnet-cost"
-
-
-# Profiles ----------------------------------------------------------------------------------------------
 
 
 def test_profiles_need_five_problems_and_hold_every_step():
@@ -181,28 +157,12 @@ def test_profiles_need_five_problems_and_hold_every_step():
         attempts.append(attempt_of(f"p{index}", "fast", cost=10 + index, seconds=1.0))
     assert figures_of(attempts[:8]) == []
     (drawing,) = figures_of(attempts)
-    assert drawing.name == "made-up-profiles"
     told = [(row["factor"], row["share"]) for row in rows(drawing, by="cost", configuration="fast")]
     assert told == [(pytest.approx(1 + index / 10), pytest.approx((index + 1) / 5)) for index in range(5)]
-    require_legends_outside(drawing.figure)
-    left, right = drawing.figure.axes
-    assert [tuple(point) for point in left.get_lines()[1].get_xydata()[:-1]] == told
+    stairs = drawing.figure.axes[0].get_lines()[1]
+    assert [tuple(point) for point in stairs.get_xydata()[:-1]] == told
+    assert stairs.get_drawstyle() == "steps-post"
     assert [row["factor"] for row in rows(drawing, by="time", configuration="exact")] == [1, 4]
-    assert right.get_xscale() == "log"
-
-
-# Sizes -------------------------------------------------------------------------------------------------
-
-
-def test_profiles_are_stairs_that_go_on_to_the_edge():
-    axes = drawn_by(performance_profile, [Profile("a", (1, 1, 2), 4), Profile("b", (), 4)], "factor")
-    first, second = axes.get_lines()
-    edge = axes.get_xlim()[1]
-    assert edge > 2
-    assert first.get_xydata().tolist() == [[1, 0.5], [2, 0.75], [edge, 0.75]]
-    assert second.get_ydata().tolist() == [0, 0]
-    assert first.get_drawstyle() == "steps-post"
-    assert not drawn_by(performance_profile, [], "factor").get_lines()
 
 
 def sized(suite="scaling-epochs", label="epochs"):
@@ -234,15 +194,6 @@ def test_the_size_of_a_suite_is_the_one_in_its_name_or_the_only_one_that_varies(
     ):
         both = [attempt_of(f"i{n}", suite=suite, labels=dict.fromkeys(labels, n)) for n in SIZES]
         assert size_labels(both) == found
-    same = {"suite": "scaling-scenarios", "method": "search", "cost": 1.0}  # a setting, no size of instances
-    settings = {size: {"scenarios": size, "options": {}} for size in SIZES}
-    (drawing,) = figures_of(
-        [attempt_of("one", f"search-{n}", seconds=float(n), settings=settings[n], **same) for n in SIZES]
-    )
-    assert drawing.name == "scaling-scenarios-time"
-    (row,) = drawing.table.records()
-    assert (row["configuration"], row["size"], row["ended"]) == ("search", "scenarios", 3)
-    assert row["exponent"] == pytest.approx(1)
 
 
 def test_ratios_are_over_optima_where_all_are_proved_and_over_bounds_elsewhere(by_size):
@@ -253,45 +204,20 @@ def test_ratios_are_over_optima_where_all_are_proved_and_over_bounds_elsewhere(b
     assert (told["fast", 10]["plans"], told["fast", 10]["mean"]) == (0, None)
     assert told["exact", 40]["mean"] == 1.25
     (axes,) = drawing.figure.axes
-    marks = ["up to the largest ratio", "over a bound, not an optimum"]
-    assert legend_of(axes) == ["exact", "fast (n = 2 of 3)", *marks]
     curves = [line for line in axes.get_lines() if len(line.get_xdata()) > 1 and line.get_xdata()[0] >= 10]
     points = [curve.get_xydata().tolist() for curve in curves]
     assert points == [[[10, 1], [20, 1], [40, 1.25]], [[20, 1.2], [40, 1.5]]]
     hollow = [line for line in axes.get_lines() if line.get_markerfacecolor() == "white"]
     assert [line.get_xydata().tolist() for line in hollow] == [[[40, 1.25]], [[40, 1.5]], []]
-    require_legends_outside(drawing.figure)
-
-
-@pytest.mark.parametrize(("mean", "largest", "scale"), [(2.0, 2.0, "linear"), (30.0, 60.0, "log")])
-def test_bars_reach_to_the_largest_ratio_and_large_ones_have_a_logarithmic_axis(mean, largest, scale):
-    axes = drawn_by(ratio_against_size, [("a", n, 1, 1, mean, largest, "optimum") for n in (1, 2)], "n")
-    bars, _ = axes.collections
-    assert [path.vertices[:, 1].tolist() for path in bars.get_paths()] == [[mean, largest]] * 2
-    assert axes.get_yscale() == scale
 
 
 def test_times_are_those_of_whole_solves_and_the_table_has_the_stages_besides(by_size):
     drawing = by_size["scaling-epochs-time"]
-    (axes,) = drawing.figure.axes
-    # Two sizes that ended are too few for a fit.
-    marks = ["one attempt", "stopped: at least so long"]
-    assert legend_of(axes) == ["exact", "fast: 1.00 [1.00, 1.00]", *marks]
     told = [(row["configuration"], row["measure"], row["stopped"]) for row in drawing.table.records()]
     whole_solves = [("exact", "wall_seconds", 1), ("fast", "wall_seconds", 0)]
     assert told == [*whole_solves, ("fast", "seconds_data", 0)]
-    require_legends_outside(drawing.figure)
-
-
-def test_a_refusal_is_a_cross_on_the_floor_that_the_legend_explains():
-    changes = {"suite": "scaling-epochs", "labels": {"epochs": 80, "family": "f"}}
-    refused = attempt_of("i80", "fast", cost=None, seconds=0.1, ending="refused", **changes)
-    drawing = next(item for item in figures_of([*sized(), refused]) if item.name.endswith("-time"))
-    whole = drawing.figure.axes[0]
-    (crosses,) = [line for line in whole.get_lines() if line.get_marker() == "x" and len(line.get_xdata())]
-    assert crosses.get_xdata().tolist() == [80]
-    assert "refused: not covered" in legend_of(whole)
-    require_legends_outside(drawing.figure)
+    for drawing in by_size.values():
+        require_legends_outside(drawing.figure)
 
 
 def grown(name, points, line=None, stopped=()):
@@ -330,13 +256,6 @@ def test_times_have_points_means_of_logarithms_and_a_line_over_what_was_fitted()
     shown = dict(zip(legend_of(axes), axes.get_legend().get_lines(), strict=True))
     fitted = [name for name, line in shown.items() if line.get_linestyle() != "None"]
     assert fitted == ["depl: 2.00 [1.90, 2.10]"]
-    assert list(shown)[-3:] == ["one attempt", "stopped: at least so long", "mean without those stopped"]
-    low, high = axes.get_xlim()
-    assert low < 2 < 64 < high
-    assert not drawn_by(time_against_size, [], "epochs", {}).get_lines()
-
-
-# Levels ------------------------------------------------------------------------------------------------
 
 
 LEVELS = (50, 200, 800)
@@ -386,32 +305,3 @@ def test_curves_are_means_of_the_table_and_markers_are_hollow_where_targets_are_
     hollow, full = (line for line in axes.get_lines() if list(line.get_xdata()) in ([50], [200]))
     assert hollow.get_markerfacecolor() == "white"
     assert full.get_markerfacecolor() != "white"
-
-
-# Figs. 2 and 4 -----------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def trained(bell):
-    rng = np.random.default_rng(1)
-    traces = draw_traces(two_models(bell), ["full"] * 5 + ["cut"] * 4, 30, rng)
-    return training_drawings("made-up", traces, rng, resamples=19)
-
-
-def test_what_is_drawn_of_traces_stands_in_the_tables(trained):
-    loss, fits = trained
-    for drawing in trained:
-        assert "traces made-up, 30 runs" in drawing.figure.get_supxlabel()
-        require_legends_outside(drawing.figure)
-    told = [(row["epoch"], row["mean"]) for row in loss.table.records()]
-    (axes,) = loss.figure.axes
-    assert len(told) == 10
-    assert set(told) <= {tuple(point) for line in axes.get_lines() for point in line.get_xydata().tolist()}
-    panels = {}
-    for row in fits.table.records():
-        panels.setdefault(row["panel"], []).append(row["value"])
-    assert set(panels) == {"ratio", "law of ratios", "p-value", "jump", "law of jumps"}
-    assert (len(panels["ratio"]), len(panels["jump"])) == (30 * 5, 30)
-    labels = [legend_of(axes)[0] for axes in fits.figure.axes]
-    assert (labels[0], labels[2]) == ("observed, 150", "observed, 30")
-    assert all(0 <= value <= 1 for value in panels["p-value"])

@@ -7,7 +7,6 @@ from scipy import stats
 
 from depl.benchmarks.figures.trajectory import milestones, trajectory
 from depl.instances.library import load
-from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
 
 NORMAL = load("paper-alexnet-deadline-normal", 9)
@@ -41,18 +40,6 @@ def test_a_wider_band_contains_a_narrower_one_for_heavy_tails():
     for index in range(2):
         assert wide.lower[index].upper < narrow.lower[index].lower < narrow.mean[index]
         assert narrow.mean[index] < narrow.upper[index].upper < wide.upper[index].lower
-
-
-@pytest.mark.parametrize("tail", [Fraction(0), Fraction(-1, 2), Fraction(3, 4)])
-def test_a_tail_that_leaves_no_band_is_refused(tail):
-    with pytest.raises(InvalidInputError, match="between 0 and 1/2"):
-        trajectory(NORMAL, plan_of(MODELS), tail)
-
-
-@pytest.mark.parametrize("epochs", [(0, 7), (-1,)])
-def test_epochs_that_the_plan_does_not_have_are_refused(epochs):
-    with pytest.raises(InvalidInputError, match="epochs up to 6"):
-        trajectory(NORMAL, plan_of(MODELS), epochs=epochs)
 
 
 def test_milestones_hold_both_ends_and_both_sides_of_every_switch():

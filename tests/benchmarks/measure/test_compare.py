@@ -11,7 +11,6 @@ from depl.benchmarks.measure.compare import (
     between,
     differences,
     equal,
-    repeatable,
     subset,
 )
 from tests.cases.attempts_factory import attempt_of
@@ -86,12 +85,6 @@ def test_what_only_one_of_two_files_has_is_a_difference():
         ("one", "cost", 5.0, 6.0),
         ("two", "answer", "exhausted at cost 1.0", None),
     ]
-
-
-def test_what_ended_by_the_clock_or_by_accident_is_left_out_where_looks_were_not_counted():
-    ended = [attempt_of(ending=ending) for ending in ("time_limit", "hung", "crashed", "optimal")]
-    assert [row.ending for row in repeatable(ended)] == ["optimal"]
-    assert repeatable([changed(COUNTED, ending="time_limit")])
 
 
 def test_a_part_that_is_drawn_takes_about_so_long():

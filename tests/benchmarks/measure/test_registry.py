@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from depl.benchmarks.measure import provenance, registry, results
+from depl.benchmarks.measure import provenance, results
 from depl.benchmarks.measure.attempt import Request
 from depl.benchmarks.measure.catalogue import all_studies
 from depl.benchmarks.measure.registry import Configuration, Draw, Goal, Study
@@ -216,7 +216,6 @@ def test_a_case_that_cannot_be_used_is_refused(change, message):
     ],
 )
 def test_a_goal_compares_the_measured_value_with_the_threshold(comparison, met):
-    assert comparison in registry.COMPARISONS
     goal = Goal("a", "s", comparison, 2.0)
     assert [goal.met_by(value) for value in (1, np.float64(2.0), 3.5)] == met
     assert not any(goal.met_by(value) for value in (math.nan, None, "3", [3.0]))  # no numbers
@@ -239,11 +238,9 @@ def test_a_record_states_measured_value_threshold_and_verdict_and_survives_writi
         results.measure(TINY, seed=4)
 
 
-ANEW = dataclasses.replace(TINY, seed=None)
-
-
 def test_a_record_of_a_case_that_draws_anew_lists_all_recordings_before_it(tmp_path):
-    recorded = [results.measure(ANEW, seed=seed) for seed in (5, 6, 7)]
+    anew = dataclasses.replace(TINY, seed=None)
+    recorded = [results.measure(anew, seed=seed) for seed in (5, 6, 7)]
     for record in recorded:
         target = results.write(record, tmp_path)
     last = results.read(target)
@@ -251,8 +248,6 @@ def test_a_record_of_a_case_that_draws_anew_lists_all_recordings_before_it(tmp_p
     assert [item.seed for item in last.earlier] == [5, 6]
     for item, record in zip(last.earlier, recorded, strict=False):
         assert item.measured == {goal.name: goal.measured for goal in record.goals}
-    assert results.table([last]).count("\n  - before: ") == 2
-    assert f"seed 6: mean {recorded[1].values['mean']:.4g}" in results.table([last])
 
 
 def test_a_record_names_versions_but_no_host_and_no_path():
@@ -277,21 +272,6 @@ def test_values_that_cannot_be_recorded_are_refused(values, complaint):
         results.measure(dataclasses.replace(TINY, figures=lambda rows: values))
 
 
-@pytest.mark.parametrize("failing", ["os.fsync", "pathlib.Path.replace"])
-def test_a_write_that_fails_leaves_the_old_record_and_nothing_else(tmp_path, monkeypatch, failing):
-    record = results.measure(TINY)
-    results.write(record, tmp_path)
-
-    def fail(*_):
-        raise OSError("disk full")
-
-    monkeypatch.setattr(failing, fail)
-    with pytest.raises(InvalidInputError, match="disk full"):
-        results.write(msgspec.structs.replace(record, seed=99), tmp_path)
-    assert [path.name for path in tmp_path.iterdir()] == ["tiny.json"]
-    assert results.read(tmp_path / "tiny.json") == record
-
-
 def test_the_committed_table_is_made_from_the_committed_records(tmp_path):
     for path in results.RESULTS.glob("*.json"):
         (tmp_path / path.name).write_bytes(path.read_bytes())
@@ -307,12 +287,3 @@ def test_a_file_that_is_no_record_is_refused_by_name_and_an_unfinished_one_is_no
     (tmp_path / "tiny.json").write_text(text, encoding="utf-8")
     with pytest.raises(InvalidInputError, match=r"tiny\.json is not a benchmark record"):
         results.read_all(tmp_path)
-
-
-def test_the_table_has_a_row_for_each_goal_and_escapes_what_markdown_reads():
-    lines = results.table([results.measure(TINY)]).splitlines()
-    assert lines[2].startswith("| tiny | the mean \\| is &lt; 0.6 | &lt;= 0.6 | 0.")
-    assert lines[3] == "| tiny | the worst draw is finite | &lt; 10 | – | **no** |"
-    assert lines[4].endswith("| 1000 | yes |")
-    assert lines[6].startswith("- tiny: ")
-    assert results.table([]).count("\n") == 2

@@ -11,7 +11,7 @@ import pytest
 from depl.benchmarks.measure import old_forms, store
 from depl.benchmarks.measure.attempt import VERSION, Attempt, Request
 from depl.benchmarks.measure.compare import differences
-from depl.benchmarks.measure.store import Store, latest, read_attempts, read_file, write_attempts
+from depl.benchmarks.measure.store import Store, read_attempts, write_attempts
 from depl.models.foundation.errors import InvalidInputError
 from tests.cases.attempts_factory import attempt_of
 from tests.cases.sweep_cases import blanks, write_suites
@@ -49,19 +49,6 @@ def test_a_torn_last_line_is_passed_over_and_cut_off_before_another_is_added(pat
         assert opened.attempts == ATTEMPTS[:2]
         opened.add(ATTEMPTS[2])
     assert read_attempts(path) == ATTEMPTS
-
-
-def test_a_torn_first_line_is_written_again(tmp_path):
-    path = tmp_path / "torn.jsonl"
-    path.write_bytes(b'{"format":"depl-att')
-    with Store(path, REQUEST) as opened:
-        opened.add(ATTEMPTS[0])
-    assert read_file(path) == (REQUEST, ATTEMPTS[:1])
-
-
-def test_of_every_task_the_last_attempt_counts():
-    again = msgspec.structs.replace(ATTEMPTS[0], ending="hung", started="2027-01-01T00:00:00.000+00:00")
-    assert latest([*ATTEMPTS, again]) == [again, *ATTEMPTS[1:]]
 
 
 def test_a_compressed_file_is_the_same_bytes_for_the_same_attempts_and_a_folder_is_read_as_a_whole(tmp_path):
@@ -161,7 +148,6 @@ def test_an_older_form_is_read_and_not_written_to(old, tmp_path):
     ("statement", "complaint"),
     [
         ("UPDATE attempt SET document = '{}'", "no file of attempts"),
-        ("UPDATE attempt SET document = 7", "no file of attempts"),
         ("UPDATE attempt SET document = CAST(x'ff' AS TEXT)", "no file of attempts"),
         ("DROP TABLE attempt", "no such table"),
     ],
@@ -173,22 +159,6 @@ def test_a_database_that_holds_something_else_is_refused(tmp_path, statement, co
         connection.execute(statement)
     with pytest.raises(InvalidInputError, match=rf"kept\.sqlite: .*{complaint}"):
         read_attempts(path)
-
-
-def test_a_database_killed_inside_a_commit_is_read_at_its_last_commit_and_stays_as_it_is(tmp_path):
-    path = tmp_path / "kept.sqlite"
-    path.write_bytes(OLD[0].read_bytes())
-    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        connection.execute("PRAGMA cache_size = 1")
-        connection.execute("BEGIN")
-        connection.execute("UPDATE attempt SET document = document || ?", (" " * 40_000,))
-        connection.execute("UPDATE attempt SET method = 'lost'")
-        states = {name: Path(name).read_bytes() for name in (path, f"{path}-journal")}
-        connection.execute("ROLLBACK")
-    for name, content in states.items():
-        Path(name).write_bytes(content)
-    assert read_attempts(path) == read_attempts(OLD[0])
-    assert {name: Path(name).read_bytes() for name in states} == states
 
 
 def made(label: str, method: str = "depl-paper", **settings: object) -> Attempt:

@@ -18,7 +18,6 @@ from depl.benchmarks.measure.attempt import without_folders
 from depl.benchmarks.measure.process import CallError, LoneProcess, StartError
 from depl.benchmarks.measure.sweep import attempt_alone, attempt_there, version_there, workers_of
 from depl.benchmarks.measure.tasks import jobs_of
-from depl.instances.library import load
 from depl.models.foundation.errors import InvalidInputError
 from tests.cases import sweep_calls
 from tests.cases.sweep_cases import own_registry, paper_jobs, users_file, users_request
@@ -106,17 +105,6 @@ def test_an_attempt_holds_what_the_result_says(lone):
     assert attempt.labels == {"family": "paper-alexnet", "target": 9.0}
 
 
-def test_a_fresh_process_is_a_new_one_and_a_warm_one_is_kept(lone):
-    (job,) = paper_jobs(("expected-cost",))
-    attempt_alone(job, lone)
-    kept = lone._process
-    attempt_alone(job, lone)
-    assert lone._process is kept
-    fresh = msgspec.structs.replace(job.request, fresh=True)
-    attempt_alone(job._replace(request=fresh), lone)
-    assert lone._process is not kept
-
-
 @pytest.fixture(scope="module")
 def attempts(lone, tmp_path_factory):
     """One attempt by each of the user's methods, all in one process as long as that lives."""
@@ -169,20 +157,6 @@ def test_every_failure_is_an_attempt_with_its_reason(attempts, method, ending, r
 )
 def test_reasons_name_files_and_not_where_they_lie(text, published):
     assert without_folders(text) == published
-
-
-@pytest.mark.parametrize(
-    ("method", "expected"), [("depl", ["depl"]), ("auto", ["exact", "density-greedy", "depl"])]
-)
-def test_the_methods_that_a_method_lets_run_are_warm(method, expected, monkeypatch):
-    asked = []
-    solving.warm_up.cache_clear()  # another test of this process may have asked for the same method
-    monkeypatch.setattr(
-        solving, "solve", lambda instance, name, time_limit: asked.append((instance.name, name))
-    )
-    solving.warm_up(method)
-    solving.warm_up.cache_clear()  # nothing was compiled here: who asks next shall get what is promised
-    assert asked == [(load(instance).name, name) for name in expected for instance in solving._WARM]
 
 
 def test_the_phases_of_the_default_are_those_that_are_warmed(tiny):

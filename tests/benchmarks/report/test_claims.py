@@ -9,7 +9,7 @@ import pytest
 from depl.benchmarks.figures.paper import training_drawings
 from depl.benchmarks.figures.sweeps import figures_of
 from depl.benchmarks.measure.store import RECORDED, read_attempts
-from depl.benchmarks.report.claims import CLAIMS, about_figure
+from depl.benchmarks.report.claims import CLAIMS
 from depl.benchmarks.report.evidence import Evidence, evidence_of
 from depl.benchmarks.report.tables import readings_table
 from depl.benchmarks.report.verdicts import Ruling, Verdict, counts, judged
@@ -310,22 +310,6 @@ def test_the_tightest_target_is_judged_only_where_it_was_measured():
     assert judge("mobilenet-steeper", both).ruling is HOLDS
     rest = evidence([item for item in both.attempts if item.labels["target"] != 13.0])
     assert judge("mobilenet-steeper", rest).ruling is Ruling.UNMEASURED
-
-
-def test_refused_instances_are_not_missed_ones():
-    given = paper(costs(exact=(10, 8, 6), depl=(10, 8, 6)))
-    refused = [
-        attempt_of(item.task.instance, "depl-paper", suite="paper", labels=item.labels, ending="refused")
-        for item in paper(costs(depl_paper=(None, None, None)))
-    ]
-    assert judge("closely-matches", evidence([*given, *refused])).others == [HOLDS]
-
-
-def test_places_name_their_figures():
-    assert {claim.key for claim in about_figure(4)} == {"inverse-gamma", "student-t"}
-    about = {number: [claim.key for claim in about_figure(number)] for number in range(1, 11)}
-    assert "closely-matches" in about[5] + about[6]
-    assert [number for number, keys in about.items() if keys] == [3, 4, 5, 6, 7, 8, 9]
 
 
 @pytest.mark.slow  # draws every figure of the committed records

@@ -8,9 +8,7 @@ from matplotlib.figure import Figure
 
 from depl.benchmarks.analysis.table import Table
 from depl.benchmarks.figures.drawing import Drawing
-from depl.benchmarks.report import page
 from depl.benchmarks.report.claims import CLAIMS
-from depl.benchmarks.report.own import own_method
 from depl.benchmarks.report.page import report
 from depl.benchmarks.report.verdicts import judged
 from depl.models.foundation.errors import InvalidInputError
@@ -117,16 +115,3 @@ def test_the_same_evidence_gives_the_same_page_and_names_are_shown_and_not_obeye
     assert "&lt;script&gt;\\u202e" in odd
     with pytest.raises(InvalidInputError, match="no attempts"):
         report(evidence(), [])
-
-
-def test_numbers_that_are_too_many_are_counted_and_own_methods_have_no_tables_without_rows(monkeypatch):
-    one = attempt_of("one", "exact", cost=1.0, ending="optimal")
-    given = evidence([attempt_of("one", "mine", cost=1.0), one])
-    text = report(given, own=[own_method(given, "mine")])
-    assert "it found a plan wherever some method did" in text
-    assert {"own-1-against"} == {name for name in Page(text).tables if name.startswith("own-1")}
-    monkeypatch.setattr(page, "MOST_ROWS", 1)
-    text = report(evidence(ATTEMPTS), [], [drawn("costs")], ["Something could not be drawn."])
-    assert "Numbers of this figure: its 2 rows are too many for this page." in text
-    assert "numbers-costs" not in text
-    assert "<p>Something could not be drawn.</p>" in text

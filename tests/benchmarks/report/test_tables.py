@@ -39,18 +39,6 @@ def test_the_headline_has_the_ratios_of_the_attempts():
     assert row["made-up"] == 1.0  # a suite of one's own stands where those of the paper would
 
 
-def test_what_printed_steps_lose_is_counted_and_a_path_given_up_is_late():
-    lost = [(1.0, 1.0, 0.0), (1.5, 1.0 + 1e-12, 2.0), (1.25, None, 1.0)]
-    names = ("data_over_best", "placement_over_best", "placements_late")
-    given = [
-        attempt_of(str(place), "depl-paper", measures=dict(zip(names, values, strict=True)))
-        for place, values in enumerate(lost)
-    ]
-    (row,) = tables.printed_steps_table([*given, attempt_of("other")]).records()
-    assert [row[f"data_{name}"] for name in ("compared", "mean", "largest", "missed")] == [3, 1.25, 1.5, 2]
-    assert (row["placements_compared"], row["placement_missed"], row["placements_late"]) == (2, 0, 3)
-
-
 def test_suites_commits_machines_settings_and_goals_are_told_with_where_they_come_from():
     made_up, shipped = tables.suites_table(GIVEN).records()
     assert made_up["asks"] == "not known here: a suite of your own, or an older one"
@@ -169,11 +157,3 @@ def test_the_worst_instances_come_with_who_did_better_and_a_command(found, given
     assert costly["to run it again"] == words
     monkeypatch.setattr(own, "WORST", 2)
     assert own_method(given, "mine").tables["worst"].column("instance") == ("one [3]", "one [4]")
-
-
-def test_claims_of_proof_that_plans_contradict_are_counted():
-    """A method calls each of its plans cheapest, on three instances, one of them truly so."""
-    said = [attempt_of(f"{cost}", "liar", cost=cost, ending="optimal") for cost in (10.0, 12.0, 13.0)]
-    true = [attempt_of(item.task.instance, "depl", cost=10.0) for item in said]
-    told = own_method(evidence([*said, *true]), "liar").sentence
-    assert "claims of proof contradicted by cheaper plans: 2 of 3" in told

@@ -21,7 +21,6 @@ from depl.benchmarks.studies.closed_loop import (
 )
 from depl.models.policy.counted import counted
 from depl.models.policy.planning import solve_policy
-from depl.models.policy.simulation import simulate
 from depl.models.problem.instance import Switch
 from depl.models.problem.laws import Deterministic, Empirical, Forbidden, Zero
 from depl.models.problem.policy import STOP
@@ -107,9 +106,6 @@ def test_after_good_luck_the_reset_rule_risks_again_what_it_had_won():
     policy = reset_rule(instance(0.79), (1,))
     assert trained(policy, [1.0, 0.6]) == ["small", "small"]
     assert trained(reset_rule(instance(0.81), (1,)), [1.0, 0.6]) == ["large", "large"]
-    reached = simulate(instance(0.79), policy, 20_000).reached / 20_000
-    assert reached == pytest.approx(0.8 * 0.8, abs=0.015)
-    assert reached < 0.79
     # after a first epoch without gain 0.6 is out of reach; nothing is certified, and the run goes on
     assert len(trained(policy, [1.0, 1.0])) == 2
     assert (policy.certificate.method, policy.certificate.reached) == ("none", 0.0)

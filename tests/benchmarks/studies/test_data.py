@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from depl.benchmarks.studies import data
-from depl.benchmarks.studies.data import BRANCHING, DEPL, EXTENSION, FAMILIES, POINT, speed
+from depl.benchmarks.studies.data import DEPL, EXTENSION, FAMILIES, POINT, speed
 
 
 def row(size: int, point: tuple, planes: tuple) -> dict:
@@ -44,14 +44,3 @@ def test_methods_prove_the_same_of_every_family_and_depl_finds_the_best_of_all_s
     assert all(told["worst_ratio"] >= told["mean_ratio"] >= 1 - 1e-9 for told in methods)
     sure = [told for told in methods if told["method"] == DEPL or told["kind"] == "submodular"]
     assert all(told["optimal_share"] == 1 for told in sure)
-
-
-def test_a_claim_on_what_is_refuted_and_a_selection_that_is_missed_are_counted() -> None:
-    told = {"value": 2.0, "optimal": True, "seconds": 1.0, "search_seconds": 1.0}
-    claim = {"group": "claims", "least": 1.0, "refuted": True, POINT: told, BRANCHING: told}
-    method = {"group": "methods", "least": 1.0, **dict.fromkeys((POINT, EXTENSION, DEPL), told)}
-    raced = {"group": "families", "family": data._HARD, POINT: told, EXTENSION: told}
-    found = data._figures([raced, *({**method, "family": law} for law in data._LISTED), claim])
-    assert (found["false_claims"], found["selections"], found["selections_missed"]) == (1, 1, 1)
-    assert {told["optimal_share"] for told in found["methods"]} == {0.0}
-    assert {told["worst_ratio"] for told in found["methods"]} == {2.0}

@@ -10,8 +10,6 @@ from depl.benchmarks.studies import graph
 from depl.benchmarks.studies.helpers.path_peers import (
     arc_flow_optimum,
     cspy_graph,
-    cspy_optimum,
-    has_cspy,
 )
 from depl.benchmarks.studies.helpers.path_problems import FAMILIES, family_problem
 from depl.heuristics.paths.setting import least_weight
@@ -59,15 +57,6 @@ def test_paths_of_the_graph_for_cspy_are_those_of_the_problem():
         assert sorted(weights) == pytest.approx(sorted(expected))
         compared += 1
     assert compared >= 5
-
-
-@pytest.mark.skipif(not has_cspy(), reason="cspy is a peer for measuring, no dependency")
-def test_cspy_finds_the_optimum():
-    for seed in range(12):
-        problem = small_problem(seed)
-        best = brute_force(problem)
-        if 0 < best < math.inf:
-            assert cspy_optimum(problem) == pytest.approx(best)
 
 
 def test_a_point_counts_paths_that_are_missed_and_those_that_are_best():

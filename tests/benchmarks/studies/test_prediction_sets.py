@@ -17,7 +17,6 @@ from depl.benchmarks.studies.prediction_sets import (
     curves,
     judged,
     mean_prediction_sets,
-    set_size_figure,
     targets,
     upper,
     worst_tenth,
@@ -121,21 +120,6 @@ def test_the_figures_of_the_record_follow_from_its_rows():
         assert (row["family"], row["plan"]) == (points["family"], points["plan"])
         assert np.corrcoef(*sizes)[0, 1] == pytest.approx(row["correlation"], abs=1e-3)
         assert worst_tenth(*sizes) == pytest.approx(row["worst_tenth"], abs=1e-3)
-
-
-POINTS = [
-    {"family": "one", "plan": "a", "loss": [0.1, 0.2], "size": [1.0, 1.5]},
-    {"family": "one", "plan": "b", "loss": [0.3], "size": [2.0]},
-    {"family": "two", "plan": "a", "loss": [0.4], "size": [3.0]},
-]
-
-
-def test_every_run_is_a_point_and_families_and_plans_can_be_told_apart():
-    (runs,) = set_size_figure({"points": POINTS}).axes
-    first, second, third = runs.get_lines()[:3]
-    assert first.get_xydata().tolist() == [[0.1, 1.0], [0.2, 1.5]]
-    assert first.get_color() == second.get_color() != third.get_color()
-    assert first.get_marker() == third.get_marker() != second.get_marker()
 
 
 def traces_of(losses, schedule):

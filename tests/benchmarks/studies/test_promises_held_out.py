@@ -21,9 +21,7 @@ from depl.benchmarks.studies.promises_held_out import (
     _values,
     delivered,
     fixed_plans,
-    greatest_excess,
     judged,
-    least_margin,
     targets_of,
 )
 from depl.models.traces.table import Traces
@@ -105,11 +103,11 @@ def test_every_held_out_run_is_judged_or_refused_once(affine_cells):
 
 
 def test_the_share_of_residuals_per_run_of_a_plan_that_was_run_is_what_exchangeability_says():
-    """Each run left out in turn: of 100 those that rank above k are above rank k of the other 99."""
-    traces = drawn(100, 0.1, np.random.default_rng(2), starts=(3,))
-    rows = fixed_plans(traces, np.random.default_rng(3), 100, [RUNS], 50)
+    """Each run left out in turn: of 40 those that rank above k are above rank k of the other 39."""
+    traces = drawn(40, 0.1, np.random.default_rng(2), starts=(3,))
+    rows = fixed_plans(traces, np.random.default_rng(3), 40, [RUNS], 50)
     found = [(row["promised"], row["runs"], row["delivered"]) for row in rows if row["method"] == PER_RUN]
-    assert found == [(0.9, 100, 0.90), (0.95, 100, 0.95), (0.99, 100, 0.99)]
+    assert found == [(0.9, 40, 0.90), (0.95, 40, 0.95), (0.99, 0, None)]
 
 
 def test_a_factor_of_the_run_breaks_only_promises_of_independent_residuals():
@@ -124,22 +122,6 @@ def test_a_factor_of_the_run_breaks_only_promises_of_independent_residuals():
     assert shares[PER_RUN] == pytest.approx(0.95, abs=0.05)
     assert shares[INDEPENDENT] < 0.9
     assert shares[PAPER] < 0.9
-
-
-def rows_of(*told):
-    usual = {"known": 12, "confidence": None, "promised": 0.9, "delivered": 0.9, "judged": 10, "refuted": 0.0}
-    rows = pd.DataFrame([{**usual, "refused": 0.5, "standard_error": None, **row} for row in told])
-    numbers = ("confidence", "delivered", "refuted", "standard_error")
-    return rows.astype(dict.fromkeys(numbers, float))
-
-
-NONE = {"delivered": None, "judged": 0, "refuted": None, "refused": 1.0}
-
-
-def test_marginal_promises_may_fall_two_standard_errors_below_and_confident_ones_be_refuted_in_a_tenth():
-    rows = rows_of({"delivered": 0.88, "standard_error": 0.01}, {"confidence": 0.95, "refuted": 0.12}, NONE)
-    assert (least_margin(rows), greatest_excess(rows)) == pytest.approx((0.0, 0.02))
-    assert math.isnan(least_margin(rows_of(NONE)) + greatest_excess(rows_of({**NONE, "confidence": 0.95})))
 
 
 def test_the_figures_of_the_records_follow_from_their_rows():

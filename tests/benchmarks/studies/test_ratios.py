@@ -4,7 +4,7 @@ from functools import partial
 
 import pytest
 
-from depl.benchmarks.studies.ratios import figures_of, value_of_the_solution
+from depl.benchmarks.studies.ratios import value_of_the_solution
 
 
 def told(ending: str, cost: float | None = None, lower_bound: float | None = None) -> dict[str, object]:
@@ -21,11 +21,6 @@ held, NONE, INFEASIBLE, REFUSED = (
     told("infeasible"),
     told("refused"),
 )
-
-
-def test_a_plan_of_any_method_shows_that_an_instance_is_feasible():
-    row = {"number": 0, "exact": NONE, "depl": INFEASIBLE, "depl-paper": held(3, 1)}
-    assert figures_of("depl", [row])["depl_false_infeasible"] == 1
 
 
 def test_the_value_of_the_solution_counts_what_misses_keeps_and_is_repaired():

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import depl
-from depl.benchmarks.measure.catalogue import all_suites
 from depl.benchmarks.measure.outcome import tried
 from depl.benchmarks.measure.results import RESULTS, read
 from depl.benchmarks.measure.store import read_attempts
@@ -27,14 +26,6 @@ def test_no_claim_that_the_committed_results_measure_is_left_without_a_measureme
     assert len(verdicts) == 33
     assert not [item.claim.key for item in verdicts if item.ruling is Ruling.UNMEASURED]
     assert not [item.claim.key for item in verdicts if not all(found.cases for _, found in item.found)]
-
-
-def test_every_recorded_configuration_is_one_that_its_suite_still_runs() -> None:
-    suites = all_suites()
-    for path in sorted((RESULTS / "attempts").iterdir()):
-        for item in read_attempts(path):
-            suite = suites[item.task.suite]
-            assert item.task.configuration in {known.label for known in suite.configurations}
 
 
 def knapsack(values: list[float], weights: list[float], least: float) -> depl.Instance:

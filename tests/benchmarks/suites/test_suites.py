@@ -13,7 +13,7 @@ import depl
 from depl.benchmarks.measure.catalogue import all_suites, draws_of
 from depl.benchmarks.measure.registry import Draw, Study
 from depl.benchmarks.studies.sweeps import LEVELS, drawn_knapsack
-from depl.benchmarks.suites.measures import costs_by_model, plan_measures, printed_steps
+from depl.benchmarks.suites.measures import costs_by_model, plan_measures
 from depl.instances.completions import MODELS, TABLE, TARGETS, completed, completions
 from depl.models.problem.epochs import compose, loss_step
 
@@ -23,11 +23,6 @@ suite's version, too."""
 SUITES = {name: study for name, study in all_suites().items() if study.tells is None}
 
 
-MEASURED = [
-    pytest.param(name, marks=[pytest.mark.slow] if name == "digits" else [])
-    for name, suite in SUITES.items()
-    if suite.measure
-]
 SPARSE = 5
 """One instance in so many is built in every run of the tests, all of them in the slow ones."""
 
@@ -69,19 +64,6 @@ def test_names_are_unique_and_methods_registered():
         assert len(set(names)) == len(names) > 0
         for item in suite.configurations:
             assert set(item.options) <= {option.name for option in item.solver.options}
-
-
-@pytest.mark.parametrize("name", MEASURED)
-def test_a_measure_gives_numbers_of_a_plan_and_of_none(name):
-    suite = SUITES[name]
-    draw = suite.instances()[-1 if name == "limits" else 0]  # there the first ones take all of a limit
-    instance = draw.build()
-    printed = [item for item in suite.configurations if item.method == "depl-paper"]
-    configuration = (printed if suite.measure is printed_steps else suite.configurations)[0]
-    result = depl.solve(instance, configuration.method, time_limit=20, options=configuration.options)
-    measured = suite.measure(draw, instance, result)
-    assert all(value is None or isinstance(value, int | float) for value in measured.values())
-    assert any(value is not None for value in measured.values())
 
 
 @pytest.mark.parametrize("network", TABLE)

@@ -14,9 +14,8 @@ from depl.benchmarks.studies.helpers.collections import (
 )
 from depl.benchmarks.studies.promises_held_out import QUANTILES, targets_of
 from depl.instances.training import names
-from depl.instances.training.families import family
 from depl.instances.training.recorded import recorded_traces
-from depl.instances.training.runs import Epoch, model_name, one_thread, pruning_factor, train_run
+from depl.instances.training.runs import model_name
 
 FACTORS = (0.25, 0.36, 0.5, 0.75, 0.9)
 TUNED = {
@@ -78,19 +77,6 @@ def test_the_runs_are_those_that_were_stated_and_none_of_them_was_shipped_before
     # every target is a quantile of the last losses, with three decimals
     for target, quantile in zip(targets_of(traces), QUANTILES, strict=True):
         assert np.mean(traces.matrix()[:, -1] <= target - 0.0005) <= quantile
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in COLLECTIONS if name not in names.RECORDED_ONLY])
-def test_the_shipped_runs_are_trained_again_to_the_last_digit(name):
-    shipped, trained = shipped_runs(name), family(FAMILY[name])
-    task = trained.task()
-    for plan, rows in list(shipped.by_schedule().items())[:2]:
-        schedule = [Epoch(pruning_factor(model), cluster) for model, cluster in plan]
-        for row in rows[:2]:
-            with one_thread():
-                again = train_run(task, schedule, trained.generator(int(shipped.runs[row])))
-            assert np.round(again.loss, 5).tolist() == shipped.matrix()[row].tolist()
 
 
 @pytest.mark.parametrize(("known", "sizes"), [("halves", [37] * 16), (60, [60] * 16), ("few", FEW)])

@@ -3,7 +3,6 @@
 import csv
 
 import numpy as np
-import pytest
 
 import depl
 from depl.benchmarks.studies.helpers.guidance_figure import (
@@ -11,12 +10,10 @@ from depl.benchmarks.studies.helpers.guidance_figure import (
     READINGS,
     as_table,
     cheapest_mixes,
-    guidance_figure,
     main,
     without_margin,
 )
 from tests.cases.memory_cases import instance_of, random_law
-from tests.cases.picture_cases import require_legends_outside
 
 TINY = depl.load("tiny")
 ROWS = [
@@ -29,19 +26,6 @@ ROWS = [
         ("0.99", "", "", "", "", 0),
     )
 ]
-
-
-def test_stages_are_stacked_as_they_are_trained_with_the_cost_above():
-    axes, below = guidance_figure(ROWS, ["cloud"]).axes
-    bars = [(bar.get_y(), bar.get_height(), bar.get_width()) for bar in axes.patches]
-    assert bars == [(0, 3, pytest.approx(0.8)), (0, 2, pytest.approx(0.8)), (2, 4, pytest.approx(0.45))]
-    first, second, third = axes.patches
-    assert first.get_facecolor() == second.get_facecolor() != third.get_facecolor()
-    assert first.get_hatch() != third.get_hatch()
-    costs = [(text.get_text(), text.xy) for text in axes.texts]
-    assert costs == [("12", (0, 3)), ("21", (1, 6)), ("no plan", (2, 0))]
-    assert axes.get_ylim() == below.get_ylim()
-    require_legends_outside(axes.figure)
 
 
 def test_mixes_are_the_stages_and_costs_of_the_cheapest_plans():

@@ -2,19 +2,15 @@
 
 import itertools
 import sys
-import types
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from depl.benchmarks.studies.helpers import knapsack_peers
 from depl.benchmarks.studies.helpers.knapsack_peers import (
     LABEL_SETTING,
-    PeerAnswer,
     by_highs,
     by_label_setting,
-    by_or_tools,
     by_scip,
     peers,
 )
@@ -64,20 +60,6 @@ def test_the_program_of_others_is_given_the_file_and_its_answer_is_read(tmp_path
     assert by_label_setting(knapsack, 0.2)[:2] == (None, False)
     monkeypatch.delenv(LABEL_SETTING)
     assert set(peers(knapsack)) == {"scip"}
-
-
-def test_or_tools_runs_in_a_process_of_its_own_where_it_is_installed(monkeypatch):
-    def ran(command, input, **_):  # noqa: A002 - the name of subprocess.run
-        assert command[0] == sys.executable
-        assert input.startswith("[1.0, [")
-        return types.SimpleNamespace(stdout="[7.0, true, 0.25]")
-
-    knapsack = hard_knapsack("weakly-correlated", 12, np.random.default_rng(0), part=1, parts=1)
-    for found in (None, object()):
-        monkeypatch.setattr(knapsack_peers.importlib.util, "find_spec", lambda name, found=found: found)
-        assert set(peers(knapsack)) == {"highs", "scip"} | ({"or-tools"} if found else set())
-    monkeypatch.setattr(knapsack_peers.subprocess, "run", ran)
-    assert by_or_tools(knapsack, 1.0) == PeerAnswer(7.0, True, 0.25)
 
 
 def answer(value: float, proved: bool = True, seconds: float = 1.0) -> dict[str, object]:
