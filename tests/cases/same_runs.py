@@ -1,5 +1,7 @@
 """Runs of one model on one cluster, of which some may be there again, and a setup that goes with them."""
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 
 from depl.models.traces.table import Traces
@@ -14,15 +16,21 @@ LOSSES = (
 """Of 24 runs after epochs 1 to 6."""
 
 
-def table(runs: dict[str, list[float]], first: int = 1, schedules=None) -> Traces:
-    """Runs with these losses, all of ``net@edge`` unless their schedules are given."""
+def table(
+    runs: Mapping[str, Sequence[float]],
+    first: int = 1,
+    pairs: Sequence[tuple[str, str]] = (("net", "edge"),) * 6,
+    provenance: Mapping[str, str] | None = None,
+    **others: Sequence[tuple[str, str]],
+) -> Traces:
+    """Runs with these losses from epoch ``first`` on, of a schedule, or of one under the name of the run."""
     rows = [
-        (name, first + k, *(schedules or {}).get(name, {}).get(k, ("net", "edge")), loss)
+        (name, epoch, *others.get(name, pairs)[max(epoch - 1, 0)], loss)
         for name, losses in runs.items()
-        for k, loss in enumerate(losses)
+        for epoch, loss in enumerate(losses, start=first)
     ]
     run, epoch, model, cluster, loss = zip(*rows, strict=True)
-    return Traces(run, np.array(epoch), model, cluster, np.array(loss))
+    return Traces(run, np.array(epoch), model, cluster, np.array(loss), provenance=provenance or {})
 
 
 def named(losses=LOSSES, prefix: str = "r") -> dict[str, list[float]]:

@@ -17,48 +17,37 @@ from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.problem.affine_law import Position, maturity, positions
 from depl.models.problem.counting import LARGEST_RETENTION
 from depl.models.traces.table import Schedule, Traces, joined
-from tests.cases.fit_cases import without_first_epoch
+from tests.cases.fit_cases import traces_of, without_first_epoch
+from tests.problems import refusal
 
-FULL, CUT = ("full", "edge"), ("cut", "far")
+FULL, CUT = ("full", "edge"), ("cut", "edge")
 EPOCHS = 8
 STARTS = (2, 3, 5)
 
 
-def schedule(start: int, epochs: int = EPOCHS) -> Schedule:
-    return (FULL,) * start + (CUT,) * (epochs - start)
+def schedule(start: int) -> Schedule:
+    return (FULL,) * start + (CUT,) * (EPOCHS - start)
 
 
-def truth(item: Position, slope: float = 0.004) -> tuple[float, float, float]:
+def truth(item: Position) -> tuple[float, float, float]:
     """Intercept, slope of the start and retention that the traces are drawn from."""
     if item.previous is None:
         return 0.2 + 0.01 * item.age, 0.0, 0.5 + 0.03 * item.age
-    return 0.3 - 0.02 * item.age, slope * item.age, 0.1 if item.age == 1 else 0.9 - 0.05 * item.age
+    return 0.3 - 0.02 * item.age, 0.004 * item.age, 0.1 if item.age == 1 else 0.9 - 0.05 * item.age
 
 
-def drawn(
-    runs: int,
-    noise: float,
-    rng: np.random.Generator,
-    starts: tuple[int, ...] = STARTS,
-    slope: float = 0.004,
-) -> Traces:
+def drawn(runs: int, noise: float, seed: int, starts: tuple[int, ...] = STARTS) -> Traces:
     """``runs`` runs of every start, from a random loss, with normal residuals."""
-    plans = [schedule(start) for start in starts for _ in range(runs)]
-    losses = np.empty((len(plans), EPOCHS + 1))
-    losses[:, 0] = 2 + rng.uniform(size=len(plans))
-    for row, plan in zip(losses, plans, strict=True):
-        for k, item in enumerate(positions(plan), start=1):
-            intercept, of_start, retention = truth(item, slope)
-            shift = intercept + of_start * maturity(item.start)
-            row[k] = shift + retention * row[k - 1] + noise * rng.normal()
-    pairs = [pair for plan in plans for pair in (plan[0], *plan)]
-    return Traces(
-        run=np.repeat(np.arange(len(plans)).astype(str), EPOCHS + 1),
-        epoch=np.tile(np.arange(EPOCHS + 1), len(plans)),
-        model=[model for model, _ in pairs],
-        cluster=[cluster for _, cluster in pairs],
-        loss=losses.ravel(),
-    )
+    rng, tables = np.random.default_rng(seed), []
+    for start in starts:
+        losses = [2 + rng.uniform(size=runs)]
+        for item in positions(schedule(start)):
+            intercept, slope, retention = truth(item)
+            shift = intercept + slope * maturity(item.start)
+            losses.append(shift + retention * losses[-1] + noise * rng.normal(size=runs))
+        names = [model for model, _ in schedule(start)]
+        tables.append(traces_of(np.array(losses).T, names, "edge", f"{start}-"))
+    return joined(tables)
 
 
 @pytest.mark.parametrize(("slope", "wanted"), [(-0.5, 0.0), (0.4, 0.4), (1.7, LARGEST_RETENTION)])
@@ -82,7 +71,7 @@ def test_the_constrained_optimum_is_the_best_of_a_fine_search(slope, wanted):
 @pytest.mark.parametrize("runs", [6, 7, 26, 35])  # the mean of 26 or 35 logarithms of 2 is rounded
 def test_designs_in_which_late_ages_have_one_switch_epoch_only_predict_the_truth(runs):
     """Starts 2, 3 and 5: age 6 of the second stage is seen after start 2 alone; ages 4 and 5 after two."""
-    law = fit_affine(drawn(runs, 0.01, np.random.default_rng(runs)), least=FEWEST, least_jumps=FEWEST)
+    law = fit_affine(drawn(runs, 0.01, runs), least=FEWEST, least_jumps=FEWEST)
     for item in positions(schedule(2)):
         if item.age == 6 and item.previous is not None:
             assert law.step(item).start_slope == 0.0
@@ -100,24 +89,18 @@ def test_a_law_that_predicts_what_no_run_ever_had_is_refused_with_its_stage():
 
     A jump from the high losses after a late switch, which nobody saw, would end at 7 where 4 is the most.
     """
-    rows = []
-    for index in range(40):
-        start = 2 + index % 2
-        high = 4.0 - 3.0 * (start == 3) + 0.01 * (index % 5)
-        after = high + (-0.5 if start == 2 else 2.9)
-        for epoch, loss in enumerate([high] * (start + 1) + [after]):
-            rows.append((str(index), epoch, *(CUT if epoch > start else FULL), loss))
-    run, epoch, model, cluster, loss = map(np.array, zip(*rows, strict=True))
-    with pytest.raises(InvalidInputError) as caught:
-        fit_affine(Traces(run, epoch, model, cluster, loss))
-    assert caught.value.path == ".run"
-    assert "the law fitted at 'cut' on 'far' after 'full', epoch 1 since epoch" in caught.value.message
-    assert "were ever seen" in caught.value.message
-    assert "record runs with other switch epochs or leave these out" in caught.value.message
+    tables = []
+    for start, first, after in ((2, 4.0, 3.5), (3, 1.0, 3.9)):
+        losses = [[first + 0.01 * k] * (start + 1) + [after + 0.01 * k] for k in (0, 1, 2, 3, 4) * 4]
+        tables.append(traces_of(np.array(losses), ["full"] * start + ["cut"], "edge", f"{start}-"))
+    caught = refusal(fit_affine, joined(tables))
+    assert caught.path == ".run"
+    assert "the law fitted at 'cut' on 'edge' after 'full', epoch 1 since epoch" in caught.message
+    assert "were ever seen" in caught.message
 
 
 def test_neighbouring_ages_are_pooled_until_there_are_enough_observations():
-    traces = drawn(5, 0.05, np.random.default_rng(4))
+    traces = drawn(5, 0.05, 4)
     law = fit_affine(traces, least=15)
     assert law.rows[FULL, True, 1, None].ages == (1, 1)
     # 15 runs have ages 1 and 2 of the first stage, 10 age 3, and 5 ages 4 and 5
@@ -130,14 +113,13 @@ def test_neighbouring_ages_are_pooled_until_there_are_enough_observations():
 
 
 def test_what_cannot_be_fitted_is_refused_or_left_out():
-    traces = drawn(1, 0.1, np.random.default_rng(8))
+    traces = drawn(1, 0.1, 8)
     with pytest.raises(InvalidInputError, match="too small"):
         fit_affine(traces, least=3)
     with pytest.raises(NotCoveredError, match="outside the support"):
         fit_affine(traces).step(Position(FULL, None, 1, 0))  # three runs only
-    untrained = Traces(np.array(["a"]), np.array([0]), np.array(["full"]), np.array(["edge"]), np.ones(1))
-    with pytest.raises(InvalidInputError, match="'a' has no epoch of training"):
-        fit_affine(untrained)
+    with pytest.raises(InvalidInputError, match="'a0' has no epoch of training"):
+        fit_affine(traces_of(np.ones((1, 1)), "full", "edge", "a"))
 
 
 # --- plans that were never run ---------------------------------------------------------------------------
@@ -147,7 +129,7 @@ FOUR = (2, 3, 4, 5)
 
 def test_without_losses_before_training_the_first_epoch_is_as_it_was_seen():
     """All else is fitted to the same epochs as with them."""
-    traces = drawn(20, 0.1, np.random.default_rng(8))
+    traces = drawn(20, 0.1, 8)
     told, law = fit_affine(traces), fit_affine(without_first_epoch(traces))
     first = [key for key in law.rows if key[1] and key[2] == 1]
     for key in first:
@@ -164,14 +146,9 @@ def test_without_losses_before_training_the_first_epoch_is_as_it_was_seen():
 
 def test_losses_before_training_are_used_where_all_runs_of_a_first_stage_have_them():
     """One run that begins with the full model lacks it; those that begin with the cut one do not."""
-    traces = drawn(8, 0.1, np.random.default_rng(8))
-    other = Traces(
-        np.repeat([f"c{index}" for index in range(8)], 3),
-        np.tile([0, 1, 2], 8),
-        np.full(24, CUT[0]),
-        np.full(24, CUT[1]),
-        np.random.default_rng(1).uniform(0.5, 2.0, 24),
-    )
+    traces = drawn(8, 0.1, 8)
+    losses = np.random.default_rng(1).uniform(0.5, 2.0, (8, 3))
+    other = traces_of(losses, *CUT, "c")
     rest = traces.select(np.arange(1, len(traces.runs)))
     law = fit_affine(joined([without_first_epoch(traces.select([0])), rest, other]))
     assert {run.trained[0]: run.evaluated for run in law.records} == {FULL: False, CUT: True}
@@ -182,7 +159,7 @@ def test_losses_before_training_are_used_where_all_runs_of_a_first_stage_have_th
 
 def test_runs_count_as_if_the_mean_of_their_plan_were_known():
     """Two runs of a plan, d apart, are d / 2 from their mean and d / sqrt 2 from the truth on average."""
-    traces = drawn(20, 0.3, np.random.default_rng(5), FOUR)
+    traces = drawn(20, 0.3, 5, FOUR)
     found = plan_deviations(traces, np.random.default_rng(1))
     final = traces.matrix()[:, -1].reshape(len(FOUR), 20)
     at_the_end = np.sqrt(np.mean(final.var(axis=1, ddof=1)))
@@ -212,7 +189,7 @@ def test_the_careful_deviations_are_runs_around_an_order_statistic_of_plans():
 
 def test_too_few_plans_tell_no_margin_and_a_share_out_of_range_is_refused():
     for starts in ((3,), FOUR):
-        assert margin(drawn(20, 0.0, np.random.default_rng(4), starts), "loss", "loss", 0.8) == ()
+        assert margin(drawn(20, 0.0, 4, starts), "loss", "loss", 0.8) == ()
     for care in (0.0, 1.0):
         with pytest.raises(InvalidInputError, match="between 0 and 1"):
-            margin(drawn(1, 0.0, np.random.default_rng(4)), "loss", "loss", care)
+            margin(drawn(1, 0.0, 4), "loss", "loss", care)

@@ -7,44 +7,36 @@ import pytest
 from scipy.optimize import least_squares as by_scipy
 
 from depl.models.estimation.choices import FitBy
-from depl.models.estimation.curve import (
-    epoch_sums,
-    fit_curve,
-    fitted_curves,
-)
+from depl.models.estimation.curve import epoch_sums, fit_curve, fitted_curves
 from depl.models.estimation.fit import Combination, fit_improvement, fit_rows, fit_switch, fit_traces
 from depl.models.estimation.observations import observe
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.problem.instance import Cluster, Instance
-from depl.models.problem.laws import (
-    Deterministic,
-    Empirical,
-    FloatArray,
-    InverseGamma,
-    Lognormal,
-    Normal,
-)
-from depl.models.problem.learning import ConstantImprovement, InverseSqrtImprovement
+from depl.models.problem.instance import Instance
+from depl.models.problem.laws import Deterministic, Empirical, FloatArray, InverseGamma, Lognormal, Normal
+from depl.models.problem.learning import ConstantImprovement
 from depl.models.traces.table import Traces, joined
 from tests.cases.drawn_traces import draw_traces, two_models
+from tests.problems import site
 
 KS = np.arange(1, 31, dtype=float)
-CURVE = 2 / np.sqrt(KS + 3)
+A, B = 2.0, 3.0
+CURVE = A / np.sqrt(KS + B)
 
 
-def improvements(seed: int, runs: int = 60, shape: float = 20.0) -> FloatArray:
-    """Eq. (8) with A = 2, B = 3 and an inverse gamma X of mean 1."""
-    rng = np.random.default_rng(seed)
-    return CURVE * ((shape - 1) / rng.standard_gamma(shape, (runs, KS.size)))
+def rng(seed: int = 2) -> np.random.Generator:
+    return np.random.default_rng(seed)
 
 
-def noisy(seed: int, runs: int = 40) -> FloatArray:
-    """Eq. (8) with a normal X of mean 1 and standard deviation 0.8: every tenth ratio is negative."""
-    return CURVE * np.random.default_rng(seed).normal(1, 0.8, (runs, KS.size))
+def decaying(
+    drawn: np.random.Generator, runs: int = 60, epochs: int = 30, shape: float = 20.0
+) -> tuple[FloatArray, FloatArray]:
+    """Improvements that follow eq. (8) with an inverse gamma X of mean 1, and their epochs."""
+    ks = np.arange(1, 1 + epochs, dtype=float)
+    return A / np.sqrt(ks + B) * ((shape - 1) / drawn.standard_gamma(shape, (runs, epochs))), ks
 
 
 def test_the_papers_law_comes_back():
-    found = fit_improvement(improvements(1), KS, np.random.default_rng(2), resamples=99)
+    found = fit_improvement(*decaying(rng(1)), rng(), resamples=99)
     assert found.best == "inverse_gamma"
     assert (found.runs, found.ratios.size, found.nonpositive) == (60, 1800, 0)
     assert found.ratios.mean() == pytest.approx(1, rel=1e-12)
@@ -52,8 +44,6 @@ def test_the_papers_law_comes_back():
     assert found.law("inverse_gamma").p_value > 0.05
     assert found.law("normal").p_value == 0.01  # the least there is with 99 resamples
     improvement = found.as_improvement()
-    assert isinstance(improvement, InverseSqrtImprovement)
-    assert isinstance(improvement.noise, InverseGamma)
     assert improvement.noise.moments().mean == pytest.approx(1, rel=1e-14)
     expected = [coefficient * law.moments().mean for coefficient, law in map(improvement.at, range(1, 31))]
     # X has standard deviation 0.236: two standard errors of the mean of one epoch
@@ -61,13 +51,12 @@ def test_the_papers_law_comes_back():
 
 
 def test_every_candidate_becomes_a_law_of_its_kind_with_mean_one_and_its_own_increments():
-    found = fit_improvement(improvements(3, runs=2), KS, np.random.default_rng(2), resamples=19)
+    found = fit_improvement(*decaying(rng(3), 2), rng(), resamples=19)
     kinds = {"inverse_gamma": InverseGamma, "lognormal": Lognormal, "normal": Normal, "empirical": Empirical}
     for name, kind in kinds.items():
         noise = found.as_improvement(name).noise
         assert isinstance(noise, kind)
         assert noise.moments().mean == pytest.approx(1, rel=1e-12)
-    assert found.as_improvement("deterministic").noise == Deterministic(value=1)
     with pytest.raises(InvalidInputError, match="'student_t'; fitted are: inverse_gamma, lognormal, normal"):
         found.as_improvement("student_t")
     assert [item.aic for item in found.laws] == [4 - 2 * item.log_likelihood for item in found.laws]
@@ -75,18 +64,15 @@ def test_every_candidate_becomes_a_law_of_its_kind_with_mean_one_and_its_own_inc
     # that the mean is moved into the scale leaves the increments as they were fitted
     parameters, points = found.law("inverse_gamma").parameters, np.linspace(0.3, 1.0, 5)
     coefficient, noise = found.as_improvement("inverse_gamma").at(7)
-    scale = parameters["scale"] * float(found.curve.at(KS)[6])
-    fitted = InverseGamma(shape=parameters["shape"], scale=scale)
+    fitted = InverseGamma(shape=parameters["shape"], scale=parameters["scale"] * float(found.curve.at(KS)[6]))
     assert noise.cdf(points / coefficient) == pytest.approx(fitted.cdf(points), rel=1e-10)
 
 
 def test_nonpositive_ratios_are_counted_and_refute_the_laws_that_exclude_them():
-    values = noisy(1)
-    found = fit_improvement(values, KS, np.random.default_rng(2), resamples=99)
-    count = int((values <= 0).sum())
-    assert 80 < count < 180
-    assert found.nonpositive == count
-    assert found.ratios.size == values.size
+    """A normal X of mean 1 and standard deviation 0.8: every tenth ratio is negative."""
+    values = CURVE * rng(1).normal(1, 0.8, (40, KS.size))
+    found, count = fit_improvement(values, KS, rng(), resamples=99), int((values <= 0).sum())
+    assert (found.nonpositive, found.ratios.size) == (count, values.size)
     for name in ("inverse_gamma", "lognormal"):
         law = found.law(name)
         assert (law.excluded, law.aic, law.p_value) == (count, math.inf, 0.0)
@@ -97,39 +83,36 @@ def test_nonpositive_ratios_are_counted_and_refute_the_laws_that_exclude_them():
 
 
 def test_improvements_without_chance_of_constant_shape_or_of_a_rising_loss():
-    even = fit_improvement(np.tile(CURVE, (3, 1)), KS, np.random.default_rng(0))
+    even = fit_improvement(np.tile(CURVE, (3, 1)), KS, rng())
     assert (even.best, even.laws) == ("deterministic", ())
     assert even.as_improvement().at(9)[0] == pytest.approx(CURVE[8], rel=1e-6)
     assert even.as_improvement().noise == Deterministic(value=1)
     with pytest.raises(InvalidInputError, match="none: too few values, or nothing varies"):
         even.as_improvement("normal")
-    values = improvements(4)
-    constant = fit_improvement(values / CURVE, KS, np.random.default_rng(2), resamples=19, constant=True)
+    values, _ = decaying(rng(4))
+    constant = fit_improvement(values / CURVE, KS, rng(), resamples=19, constant=True)
     improvement = constant.as_improvement("inverse_gamma")
     assert isinstance(improvement, ConstantImprovement)
     assert improvement.scale == pytest.approx(1, rel=0.02)
-    rising = fit_improvement(-values[:3], KS, np.random.default_rng(2), resamples=19)
+    rising = fit_improvement(-values[:3], KS, rng(), resamples=19)
     with pytest.raises(InvalidInputError, match="may not raise the loss"):
         rising.as_improvement("inverse_gamma")
     assert rising.as_improvement("normal").at(1)[0] < 0
 
 
 def test_few_jumps_or_equal_ones_are_kept_as_they_are_and_negative_ones_counted():
-    assert fit_switch([0.3, 0.3], np.random.default_rng(0)).as_switch() == Deterministic(value=0.3)
-    few = fit_switch([0.1, 0.3, 0.2, 0.2], np.random.default_rng(0))
+    assert fit_switch([0.3, 0.3], rng()).as_switch() == Deterministic(value=0.3)
+    few = fit_switch([0.1, 0.3, 0.2, 0.2], rng())
     assert (few.best, few.laws) == ("empirical", ())
     assert few.as_switch() == Empirical(values=(0.1, 0.3, 0.2, 0.2))
     with pytest.raises(InvalidInputError, match="no fit of the family 'student_t'"):
         few.as_switch("student_t")
-    found = fit_switch([-0.1, 0.2, 0.3, 0.25, 0.1, 0.0], np.random.default_rng(0), resamples=19)
+    found = fit_switch([-0.1, 0.2, 0.3, 0.25, 0.1, 0.0], rng(), resamples=19)
     assert (found.nonpositive, found.jumps.size) == (2, 6)
     assert all(item.excluded == 0 for item in found.laws)
-
-
-@pytest.mark.parametrize("jumps", [[], [math.nan], [0.1, math.inf]])
-def test_jumps_that_cannot_be_fitted_are_refused(jumps):
-    with pytest.raises(InvalidInputError):
-        fit_switch(jumps, np.random.default_rng(0))
+    for jumps in ([], [math.nan], [0.1, math.inf]):
+        with pytest.raises(InvalidInputError):
+            fit_switch(jumps, rng())
 
 
 # --- sets of traces ------------------------------------------------------------------------------------
@@ -138,28 +121,25 @@ def test_jumps_that_cannot_be_fitted_are_refused(jumps):
 @pytest.fixture(scope="module")
 def drawn(bell: Instance) -> Traces:
     """Two schedules of 20 runs: 5 full on edge then 7 or 4 cut on far."""
-    places = [Cluster(name=name, capacity=10, bandwidth=2, unit_cost=3) for name in ("edge", "far")]
-    instance, rng = two_models(bell).replace(clusters=places), np.random.default_rng(1)
+    instance, draws = two_models(bell).replace(clusters=[site("edge"), site("far")]), rng(1)
     plans = [(["full"] * 5 + ["cut"] * n, ["edge"] * 5 + ["far"] * n, f"{n}-") for n in (7, 4)]
-    return joined([draw_traces(instance, models, 20, rng, at, prefix) for models, at, prefix in plans])
+    return joined([draw_traces(instance, models, 20, draws, at, prefix) for models, at, prefix in plans])
 
 
-LONG, SHORT = "5 full@edge, 7 cut@far", "5 full@edge, 4 cut@far"
+PLACES = ("full / edge", "cut / far")
+PLANS = ("5 full@edge, 7 cut@far", "5 full@edge, 4 cut@far")
 
 
 @pytest.mark.parametrize(
     ("by", "names"),
     [
         (FitBy.MODEL, ["full", "cut"]),
-        (FitBy.CLUSTER, ["full / edge", "cut / far"]),
-        (
-            FitBy.SCHEDULE,
-            [f"{place} / {plan}" for plan in (LONG, SHORT) for place in ("full / edge", "cut / far")],
-        ),
+        (FitBy.CLUSTER, [*PLACES]),
+        (FitBy.SCHEDULE, [f"{place} / {plan}" for plan in PLANS for place in PLACES]),
     ],
 )
 def test_combinations_share_observations_as_asked(drawn, by, names):
-    found = fit_traces(drawn, np.random.default_rng(2), by, resamples=19)
+    found = fit_traces(drawn, rng(), by, resamples=19)
     assert [str(key) for key in found.improvements] == names
     assert not found.refused
     # 20 runs of 5 full epochs twice, 20 runs of 7 and 20 of 4 cut epochs: nothing is lost or counted twice
@@ -169,13 +149,12 @@ def test_combinations_share_observations_as_asked(drawn, by, names):
 
 
 def test_every_run_can_be_fitted_on_its_own_and_what_cannot_is_listed_with_its_reason(drawn):
-    found = fit_traces(drawn.select([0, 20]), np.random.default_rng(2), FitBy.RUN, resamples=19)
+    found = fit_traces(drawn.select([0, 20]), rng(), FitBy.RUN, resamples=19)
     sizes = {str(key): fit.ratios.size for key, fit in found.improvements.items()}
     assert sizes == {"full / edge / 7-0": 5, "cut / far / 7-0": 7, "full / edge / 4-0": 5}
     assert found.refused["cut / far / 4-0"] == "a law is fitted to at least 5 numbers, not 4"
     columns = (drawn.run, drawn.epoch, drawn.model, drawn.cluster, drawn.loss)
-    short = Traces(*(column[drawn.epoch <= 6] for column in columns))
-    found = fit_traces(short, np.random.default_rng(2), resamples=19)
+    found = fit_traces(Traces(*(column[drawn.epoch <= 6] for column in columns)), rng(), resamples=19)
     assert [str(key) for key in found.improvements] == ["full"]
     assert "at least 3 epochs" in found.refused["cut"]
     assert "full -> cut" in found.refused
@@ -183,81 +162,59 @@ def test_every_run_can_be_fitted_on_its_own_and_what_cannot_is_listed_with_its_r
 
 
 def test_the_table_has_a_row_of_every_fit_also_of_one_without_a_law(drawn):
-    found = fit_traces(drawn, np.random.default_rng(2), resamples=99)
-    first, second = fit_rows(found.improvements)
-    fit = found.improvements[Combination("full")]
-    law = fit.law("inverse_gamma")
-    assert (first["combination"], second["combination"]) == ("full", "cut")
-    assert (first["runs"], first["ratios"], first["nonpositive"]) == (40, 200, 0)
-    assert (first["scale"], first["offset"]) == (fit.curve.scale, fit.curve.offset)
-    assert (first["gamma_shape"], first["paper_p_value"]) == (
-        law.parameters["shape"],
-        law.goodness.paper_p_value,
-    )
-    assert first["p_value"] == first["positive_p_value"]
-    assert first["best"] == fit.best
-    even = fit_improvement(np.tile(CURVE, (3, 1)), KS, np.random.default_rng(0))
-    (row,) = fit_rows({Combination("net"): even})
-    assert (row["best"], row["gamma_shape"], row["p_value"]) == ("deterministic", None, None)
+    fits = fit_traces(drawn, rng(), resamples=99).improvements
+    even = fit_improvement(np.tile(CURVE, (3, 1)), KS, rng())
+    first, second, last = fit_rows(fits | {Combination("net"): even})
+    fit, law = fits[Combination("full")], fits[Combination("full")].law("inverse_gamma")
+    counts = {"combination": "full", "runs": 40, "ratios": 200, "nonpositive": 0, "best": fit.best}
+    curve = {"scale": fit.curve.scale, "offset": fit.curve.offset, "gamma_shape": law.parameters["shape"]}
+    values = {"paper_p_value": law.goodness.paper_p_value, "p_value": first["positive_p_value"]}
+    wanted = counts | curve | values
+    assert {name: first[name] for name in wanted} == wanted
+    assert second["combination"] == "cut"
+    assert (last["best"], last["gamma_shape"], last["p_value"]) == ("deterministic", None, None)
 
 
 @pytest.mark.slow
 def test_the_test_of_the_whole_procedure_has_the_size_it_says():
-    """1000 curves of Fig. 4's length, K1 + K2 = 77 epochs, A and B fitted as well: 5 % are rejected."""
-    rng = np.random.default_rng(20261121)
-    ks = np.arange(1, 78, dtype=float)
+    """1000 curves of Fig. 4's length, K1 + K2 = 77 epochs, A and B fitted as well: 5 % are rejected; E7."""
+    draws = rng(20261121)
     rejected = printed = 0
     for _ in range(1000):
-        values = 2 / np.sqrt(ks + 3) * (34.6 / rng.standard_gamma(35.6, (1, 77)))
-        law = fit_improvement(values, ks, rng, resamples=199).law("inverse_gamma")
+        law = fit_improvement(*decaying(draws, 1, 77, 35.6), draws, resamples=199).law("inverse_gamma")
         rejected += law.p_value <= 0.05
         printed += law.goodness.paper_p_value <= 0.05
     assert 0.03 <= rejected / 1000 <= 0.07
     assert printed <= 5
 
 
-A, B, SHAPE = 2.0, 3.0, 35.6
-
-
-def decaying(rng: np.random.Generator, runs: int, epochs: int) -> tuple[FloatArray, FloatArray]:
-    """Improvements that follow eq. (8) with an inverse gamma X of mean 1, and their epochs."""
-    ks = np.arange(1, 1 + epochs, dtype=float)
-    ratios = (SHAPE - 1) / rng.standard_gamma(SHAPE, (runs, epochs))
-    return A / np.sqrt(ks + B) * ratios, ks
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_no_other_curve_has_a_smaller_sum_of_squares_by_scipy(seed):
-    rng = np.random.default_rng(seed)
-    values, ks = decaying(rng, 4, 25)
-    values[rng.random(values.shape) < 0.2] = np.nan
+    draws = rng(seed)
+    values, ks = decaying(draws, 4, 25, 35.6)
+    values[draws.random(values.shape) < 0.2] = np.nan
     found = fitted_curves(ks, epoch_sums(values, np.ones((1, 4))))
-    scale, offset = float((found.scale / found.mean_ratio)[0]), float(found.offset[0])
+    fit = [float((found.scale / found.mean_ratio)[0]), float(found.offset[0])]
 
     def residuals(parameters: FloatArray) -> FloatArray:
         errors = values - parameters[0] / np.sqrt(ks + parameters[1])
         return np.asarray(errors[np.isfinite(errors)])
 
     second = by_scipy(residuals, [1.0, 1.0], bounds=([-np.inf, -0.99], np.inf), xtol=1e-14, ftol=1e-14)
-    assert (residuals(np.array([scale, offset])) ** 2).sum() <= 2 * second.cost * (1 + 1e-10)
-    assert (scale, offset) == pytest.approx(second.x, rel=1e-3)
+    assert (residuals(np.array(fit)) ** 2).sum() <= 2 * second.cost * (1 + 1e-10)
+    assert fit == pytest.approx(second.x, rel=1e-3)
 
 
-def test_an_improvement_that_does_not_decay_is_a_constant():
-    found = fit_curve(np.full((2, 12), 0.7), np.arange(1, 13), np.random.default_rng(0))
-    assert found.constant
-    assert found.scale == pytest.approx(0.7, rel=1e-14)
+def test_an_improvement_that_does_not_decay_is_a_constant_which_may_be_asked_for_too():
+    found = fit_curve(np.full((2, 12), 0.7), np.arange(1, 13), rng())
+    assert (found.constant, found.scale) == (True, pytest.approx(0.7, rel=1e-14))
     assert math.isinf(found.offset_bounds.upper)
     assert found.at(np.array([1.0, 100.0])).tolist() == [found.scale, found.scale]
-
-
-def test_a_constant_may_be_asked_for():
-    values, ks = decaying(np.random.default_rng(1), 30, 8)
-    found = fit_curve(values, ks, np.random.default_rng(2), constant=True)
-    assert found.constant
-    assert found.scale == values.mean()
+    values, ks = decaying(rng(1), 30, 8, 35.6)
+    found = fit_curve(values, ks, rng(), constant=True)
+    assert (found.constant, found.scale) == (True, values.mean())
     assert found.scale_bounds.lower < found.scale < found.scale_bounds.upper
-    few = fit_curve(values[:2], ks, np.random.default_rng(2), constant=True)
+    few = fit_curve(values[:2], ks, rng(), constant=True)
     half = 2.1314 * values[:2].std(ddof=1) / 4  # the 0.975 quantile of Student's t, 15 degrees of freedom
     assert few.scale_bounds.upper - few.scale == pytest.approx(half, rel=1e-4)
 
@@ -265,11 +222,10 @@ def test_a_constant_may_be_asked_for():
 @pytest.mark.slow
 def test_nineteen_of_twenty_intervals_contain_the_truth():
     """300 data sets each; a count with p = 0.95 stays above 0.915 with probability 0.99."""
-    rng = np.random.default_rng(20261121)
-    inside = np.zeros((2, 2))
+    draws, inside = rng(20261121), np.zeros((2, 2))
     for _ in range(300):
         for row, (runs, epochs) in enumerate([(40, 20), (1, 60)]):
-            found = fit_curve(*decaying(rng, runs, epochs), rng, resamples=499)
+            found = fit_curve(*decaying(draws, runs, epochs, 35.6), draws, resamples=499)
             inside[row, 0] += found.scale_bounds.lower <= A <= found.scale_bounds.upper
             inside[row, 1] += found.offset_bounds.lower <= B <= found.offset_bounds.upper
     assert (inside / 300 >= 0.915).all()
@@ -291,36 +247,30 @@ def test_nineteen_of_twenty_intervals_contain_the_truth():
 )
 def test_improvements_without_a_curve_are_refused(values, epochs, message):
     with pytest.raises(InvalidInputError, match=message):
-        fit_curve(values, epochs, np.random.default_rng(0))
+        fit_curve(values, epochs, rng())
 
 
-#   run  epoch  model  cluster  start  loss
+#   run  epoch  model  cluster  loss  start
 ROWS = [
-    ("a", 0, "full", "edge", math.nan, 9.0),
-    ("a", 1, "full", "edge", math.nan, 7.0),
-    ("a", 2, "full", "edge", math.nan, 6.0),
-    ("a", 3, "cut", "far", 6.5, 6.25),
-    ("b", 0, "full", "edge", math.nan, 8.0),
-    ("b", 1, "full", "edge", math.nan, 8.5),
-    ("b", 2, "cut", "far", math.nan, 7.5),
+    ("a", 0, "full", "edge", 9.0, math.nan),
+    ("a", 1, "full", "edge", 7.0, math.nan),
+    ("a", 2, "full", "edge", 6.0, math.nan),
+    ("a", 3, "cut", "far", 6.25, 6.5),
+    ("b", 0, "full", "edge", 8.0, math.nan),
+    ("b", 1, "full", "edge", 8.5, math.nan),
+    ("b", 2, "cut", "far", 7.5, math.nan),
 ]
 
 
-def observed(with_start: bool = True) -> Traces:
-    columns = list(zip(*ROWS, strict=True))
-    metrics = {"start_loss": np.array(columns[4])} if with_start else {}
-    return Traces(*(np.array(column) for column in columns[:4]), np.array(columns[5]), metrics)
-
-
 def test_a_switch_that_was_not_evaluated_is_estimated_and_counted():
-    found = observe(observed())
+    *columns, start = map(np.array, zip(*ROWS, strict=True))
+    found = observe(Traces(*columns, {"start_loss": start}))
     with pytest.raises(InvalidInputError, match="after 1 of 2 switches from 'full' to 'cut'"):
         found.jumps_of("full", "cut")
     jumps, estimated = found.jumps_of("full", "cut", expected=np.array([3.0, 2.0, 1.0]))
     assert (jumps.tolist(), estimated) == ([0.5, 1.0], 1)  # measured 6.5 - 6; estimated 7.5 - 8.5 + 2
-    jumps, estimated = observe(observed(with_start=False)).jumps_of("full", "cut", np.zeros(3))
+    jumps, estimated = observe(Traces(*columns)).jumps_of("full", "cut", np.zeros(3))
     assert (jumps.tolist(), estimated) == ([0.25, -1.0], 2)
     assert found.jumps_of("cut", "full")[0].size == 0
-    only = Traces(np.array(["a"]), np.array([0]), np.array(["full"]), np.array(["edge"]), np.array([9.0]))
     with pytest.raises(InvalidInputError, match="no run has an epoch of training"):
-        observe(only)
+        observe(Traces(*(column[:1] for column in columns)))

@@ -7,21 +7,15 @@ import msgspec
 import pytest
 
 from depl.models.estimation.setup import Setup, setup_schema
-from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import Deterministic
 from depl.models.problem.learning import ConstantImprovement
-from tests.cases.documents import put
+from tests.cases.documents import ABSENT, put
 from tests.cases.fit_cases import SETUP, setup
+from tests.problems import refusal
 
 STILL = ConstantImprovement(noise=Deterministic(value=0.5))
 BOTH = {"full": STILL, "cut": STILL}
-
-
-def refusal(document) -> InvalidInputError:
-    with pytest.raises(InvalidInputError) as caught:
-        Setup.from_json(json.dumps(document))
-    return caught.value
 
 
 def test_an_instance_has_all_that_the_setup_has_and_a_setup_survives_its_own_json():
@@ -64,7 +58,7 @@ def test_another_target_replaces_the_bound_alone():
     ],
 )
 def test_what_no_instance_could_have_is_refused_with_its_place(place, value, path, message):
-    error = refusal(put(SETUP, place, value))
+    error = refusal(Setup.from_json, json.dumps(put(SETUP, place, value)))
     assert error.path == path
     assert message in error.message
 
@@ -80,10 +74,9 @@ def test_the_schema_accepts_a_setup_and_refuses_an_instance():
 
 def test_what_is_missing_points_to_the_fields_of_a_setup_not_of_an_instance():
     for missing in ("format", "name"):
-        offence = refusal({key: value for key, value in SETUP.items() if key != missing})
-        assert f"`{missing}`" in offence.message
-        assert "'depl instances schema --setup'" in offence.message
-    target = {name: value for name, value in SETUP["target"].items() if name != "maximum_time"}
-    error = refusal(SETUP | {"target": target})
+        told = refusal(Setup.from_json, json.dumps(put(SETUP, missing, ABSENT))).message
+        assert f"`{missing}`" in told
+        assert "'depl instances schema --setup'" in told
+    error = refusal(Setup.from_json, json.dumps(put(SETUP, "target.maximum_time", ABSENT)))
     assert error.path == "$.target"
     assert "give maximum_time or round_deadline" in error.message
