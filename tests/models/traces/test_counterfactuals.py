@@ -1,41 +1,42 @@
 """Counterfactuals: a table of branches is read as a tree, or refused at the first row that makes it none."""
 
-import numpy as np
 import pytest
 
-from depl.models.foundation.errors import InvalidInputError
 from depl.models.traces.counterfactuals import branch_name, read_counterfactuals
 from depl.models.traces.table import Traces
+from tests.problems import refusal
 
 STEM = {"7": [2.0, 1.5, 1.2, 1.0], "8": [2.1, 1.7, 1.6, 1.5]}
 SWITCHES = (1, 3)
 EPOCHS = 5
 
 
-def rows(seeds=("7", "8"), switches=SWITCHES):
+def rows():
     """Rows of run, epoch, model, cluster and loss, in which a branch of epoch s ends in 0.1 s."""
-    for seed in seeds:
-        for switch in switches:
+    for seed, losses in STEM.items():
+        for switch in SWITCHES:
             for epoch in range(EPOCHS + 1):
                 first = epoch <= switch
-                loss = STEM[seed][epoch] if first else 0.1 * switch + 0.01 * (EPOCHS - epoch)
-                model, cluster = ("big", "edge") if first else ("small", "far")
-                yield [branch_name(seed, switch), epoch, model, cluster, loss]
+                loss = losses[epoch] if first else 0.1 * switch + 0.01 * (EPOCHS - epoch)
+                yield [
+                    branch_name(seed, switch),
+                    epoch,
+                    *(("big", "edge") if first else ("small", "far")),
+                    loss,
+                ]
 
 
-def table(found):
+def read(found):
     run, epoch, model, cluster, loss = zip(*found, strict=True)
-    return Traces(run, epoch, model, cluster, loss, {"error_rate": np.array(loss) / 10})
+    return read_counterfactuals(Traces(run, epoch, model, cluster, loss))
 
 
 def test_every_branch_is_found_by_its_seed_and_its_switch_epoch():
-    found = read_counterfactuals(table(rows()))
+    found = read(rows())
     assert (found.seeds, found.switch_epochs, found.epochs) == (("7", "8"), SWITCHES, EPOCHS)
     assert found.stages == (("big", "edge"), ("small", "far"))
     assert found.losses("8", 3).tolist() == pytest.approx([2.1, 1.7, 1.6, 1.5, 0.31, 0.3])
-    assert found.losses("7", 1).tolist() == pytest.approx([2.0, 1.5, 0.13, 0.12, 0.11, 0.1])
-    assert found.table.shape == (2, 2, EPOCHS + 1)
-    assert found.table[1, 1].tolist() == found.losses("8", 3).tolist()
+    assert found.table[0, 0].tolist() == pytest.approx([2.0, 1.5, 0.13, 0.12, 0.11, 0.1])
     assert not found.table.flags.writeable
 
 
@@ -50,7 +51,7 @@ def changed(where, column, value):
 @pytest.mark.parametrize(
     ("found", "row", "message"),
     [
-        (changed(["7/3"], 0, "seven"), 6, "'seven' is no branch: .* such as '17/12'"),
+        (changed(["7/3"], 0, "seven"), 6, "'seven' is no branch"),
         (changed(["7/3"], 0, "7/x"), 6, "'7/x' is no branch"),
         (changed(["7/3"], 0, "/3"), 6, "'/3' is no branch"),
         (changed(["7/3"], 0, "7/03"), 6, "'7/03' is no branch"),
@@ -64,16 +65,13 @@ def changed(where, column, value):
     ],
 )
 def test_a_table_that_is_no_tree_is_refused_at_its_row(found, row, message):
-    with pytest.raises(InvalidInputError, match=message) as caught:
-        read_counterfactuals(table(found))
-    assert caught.value.path.endswith(f"[{row}]")
+    caught = refusal(read, found)
+    assert caught.path.endswith(f"[{row}]")
+    assert message in caught.message
 
 
 def test_what_is_not_there_is_refused_with_what_is():
-    found = read_counterfactuals(table(rows()))
-    with pytest.raises(InvalidInputError, match="no seed '9'"):
-        found.losses("9", 1)
-    with pytest.raises(InvalidInputError, match="no branch of epoch 2; there are 1, 3"):
-        found.losses("7", 2)
-    with pytest.raises(InvalidInputError, match="no seed '9'"):
-        found.first_stage("9")
+    found = read(rows())
+    assert "no seed '9'" in str(refusal(found.losses, "9", 1))
+    assert "no branch of epoch 2; there are 1, 3" in str(refusal(found.losses, "7", 2))
+    assert "no seed '9'" in str(refusal(found.first_stage, "9"))

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.traces.files import read_traces, write_traces
 from depl.models.traces.table import Traces
+from tests.problems import refusal
 
 CSV = """\
 # command: depl train
@@ -103,45 +104,43 @@ def test_spreadsheets_add_marks_line_ends_and_empty_lines_that_do_not_matter(fil
     assert same(read_traces(file(text)), read_traces(file(CSV)))
 
 
+WRONG = """
+1.25,0.5 | much,0.5 | row 4, column loss | must be a number, not 'much'
+1.25,0.5 | 1_0,0.5 | row 4, column loss | must be a number, not '1_0'
+1.25,0.5 | "1,25",0.5 | row 4, column loss | must be a number, not '1,25'
+1.25,0.5 | ,0.5 | row 4, column loss | must be a number, not ''
+1.25,0.5 | nan,0.5 | row 4, column loss | finite number, not nan; 'depl traces import
+1.25,0.5 | 1.25,1.5 | row 4, column error_rate | share
+1.25,0.5 | 1.25, | row 4, column error_rate | must be a number
+7,1,big | 7,1, | row 4, column model | must be a name
+7,1,big | 7,one,big | row 4, column epoch | whole number, not 'one'
+7,1,big | 7,1.5,big | row 4, column epoch | whole number, not '1.5'
+7,1,big | 7,1,big,x | row 4 | has 8 cells where the header has 7
+7,2,small | 7,3,small | row 5, column epoch | 3 follows on 1
+7,2,small | 7,1,small | row 5, column epoch | 1 follows on 1
+8,1,big | 8,2,big | row 6, column epoch | not at 2
+start_loss | speed | column speed | unknown column
+start_loss | loss | row 2, column loss | twice
+cluster | where | row 2 | there is no column 'cluster'
+1.25,0.5, | 1.25,0.5," | row 4 | is no CSV
+7,1,big | 7,9223372036854775808,big | row 4, column epoch | must be below 2^53, not
+7,1,big | 7,DIGITS,big | row 4, column epoch | must be a whole number, not
+7,1,big | 7,9007199254740992,big | row 4, column epoch | must be below 2^53, not
+7,1,big | 7,1e300,big | row 4, column epoch | must be below 2^53, not
+7,1,big | NAME,1,big | row 4, column run | at most 1000 characters, not one of 1001
+"""
+
+
 @pytest.mark.parametrize(
-    ("old", "new", "place", "message"),
-    [
-        ("1.25,0.5", "much,0.5", ", row 4, column loss", "must be a number, not 'much'"),
-        ("1.25,0.5", "1_0,0.5", ", row 4, column loss", "must be a number, not '1_0'"),
-        ("1.25,0.5", '"1,25",0.5', ", row 4, column loss", "must be a number, not '1,25'"),
-        ("1.25,0.5", ",0.5", ", row 4, column loss", "must be a number, not ''"),
-        ("1.25,0.5", "nan,0.5", ", row 4, column loss", "finite number, not nan; 'depl traces import"),
-        ("1.25,0.5", "1.25,1.5", ", row 4, column error_rate", "share"),
-        ("1.25,0.5", "1.25,", ", row 4, column error_rate", "must be a number"),
-        ("7,1,big", "7,1,", ", row 4, column model", "must be a name"),
-        ("7,1,big", "7,one,big", ", row 4, column epoch", "whole number, not 'one'"),
-        ("7,1,big", "7,1.5,big", ", row 4, column epoch", "whole number, not '1.5'"),
-        ("7,1,big", "7,1,big,x", ", row 4", "has 8 cells where the header has 7"),
-        ("7,2,small", "7,3,small", ", row 5, column epoch", "3 follows on 1"),
-        ("7,2,small", "7,1,small", ", row 5, column epoch", "1 follows on 1"),
-        ("8,1,big", "8,2,big", ", row 6, column epoch", "not at 2"),
-        ("start_loss", "speed", ", column speed", "unknown column"),
-        ("start_loss", "loss", ", row 2, column loss", "twice"),
-        ("cluster", "where", ", row 2", "there is no column 'cluster'"),
-        ("1.25,0.5,", '1.25,0.5,"', ", row 4", "is no CSV"),
-        *(
-            (
-                "7,1,big",
-                f"7,{epoch},big",
-                ", row 4, column epoch",
-                r"must be (below 2\^53|a whole number), not",
-            )
-            for epoch in ("9223372036854775808", "1" + "0" * 5000, "9007199254740992", "1e300")
-        ),
-        ("7,1,big", "n" * 1001 + ",1,big", ", row 4, column run", "at most 1000 characters, not one of 1001"),
-    ],
+    ("old", "new", "place", "message"), [row.split(" | ") for row in WRONG.strip().splitlines()]
 )
 def test_a_wrong_cell_is_found_with_its_row_and_column(file, old, new, place, message):
+    new = new.replace("DIGITS", "1" + "0" * 5000).replace("NAME", "n" * 1001)
     path = file(CSV.replace(old, new, 1))
-    with pytest.raises(InvalidInputError, match=message) as caught:
-        read_traces(path)
-    assert caught.value.path == f"{path}{place}"
-    assert len(caught.value.message) < 500  # also where the cell is as long as a book
+    caught = refusal(read_traces, path)
+    assert caught.path == f"{path}, {place}"
+    assert message in caught.message
+    assert len(caught.message) < 500  # also where the cell is as long as a book
 
 
 def broken() -> bytes:
@@ -193,20 +192,20 @@ def plain(**changes):
         ({"loss_decimals": 3}, ", column loss", "not the whole numbers"),
         ({"loss": [2, 1], "loss_decimals": 99}, ", column loss_decimals", "from 0 to 15"),
         ({"provenance": "no"}, ", column provenance", "not a JSON document"),
-        ({"provenance": "[" * 10**5}, ", column provenance", "object|deep|JSON"),
+        ({"provenance": "[" * 10**5}, ", column provenance", "object"),
         ({"provenance": '{"a": "b", "a": "c"}'}, ", column provenance.a", "given twice"),
         ({"epoch": np.array([2**63, 2**63 + 1], dtype=np.uint64)}, ", column epoch", "beyond 64 bits"),
         ({"loss": np.array([1, 1e300]).astype("g") ** 9}, ", column loss, row 1", "finite number, not inf"),
-        ({"provenance": "[1]"}, ", column provenance", "object|JSON"),
+        ({"provenance": "[1]"}, ", column provenance", "object"),
         ({"cluster": None}, "", "there is no column 'cluster'"),
     ],
 )
 def test_a_wrong_archive_is_refused_with_the_place(tmp_path, changes, place, message):
     path = tmp_path / "traces.npz"
     np.savez(path, **{name: column for name, column in plain(**changes).items() if column is not None})
-    with pytest.raises(InvalidInputError, match=message) as caught:
-        read_traces(path)
-    assert caught.value.path == f"{path}{place}"
+    caught = refusal(read_traces, path)
+    assert caught.path == f"{path}{place}"
+    assert message in caught.message
 
 
 def test_an_archive_of_long_names_is_refused_as_every_row_would_take_their_space(tmp_path):

@@ -45,13 +45,7 @@ def test_runs_continued_from_a_checkpoint_stay_and_have_one_origin():
     assert len(found.forks) == 21
     assert found.forks[0] == Shared("r1", "r0", 3)
     assert found.once_per_schedule.runs == ("r0", "r8", "r16")
-    assert found.said() == [
-        (
-            "dependent runs",
-            "'r1' shares 3 first epochs with 'r0', and 20 others likewise; of a plan or stage they count as "
-            "one",
-        )
-    ]
+    assert found.said()[0][1].startswith("'r1' shares 3 first epochs with 'r0', and 20 others likewise")
 
 
 def test_one_seed_in_two_schedules_makes_two_runs_of_one_origin():
