@@ -5,6 +5,7 @@ Violations of written-out plans come from `certified_violation`, which knows not
 """
 
 import functools
+import itertools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -17,10 +18,11 @@ from depl.instances.generator import random_instances
 from depl.models.evaluation.evaluate import evaluate
 from depl.models.exact.assignments import Assignment, assignments
 from depl.models.exact.choices import Choices
+from depl.models.exact.chords import ChordedProblem
 from depl.models.exact.kernels import _change, _violation
 from depl.models.exact.law import Law, LawSubproblem
 from depl.models.exact.law_grid import Grid, GridSteps, make_grid
-from depl.models.exact.law_judge import LawJudge
+from depl.models.exact.law_judge import LawJudge, Moments
 from depl.models.exact.listing import enumerate_plans
 from depl.models.exact.prices import Prices
 from depl.models.exact.search import Search
@@ -28,13 +30,13 @@ from depl.models.foundation.interval import Interval
 from depl.models.problem.epochs import FinalLoss, compose, loss_step
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import FloatArray, Forbidden, InverseGamma, Lognormal, Normal, Zero
-from depl.models.problem.learning import Improvement
+from depl.models.problem.learning import Improvement, InverseSqrtImprovement
 from depl.models.problem.plan import Plan
 from depl.models.risk.certify import certified_violation
 from depl.models.solving.methods import Limits
 from depl.models.solving.result import Solution, Termination
 from tests.oracles.search import kinds_of
-from tests.problems import atoms, gain, gains, instance, model, student
+from tests.problems import atoms, gain, gains, instance, law, model, site, student
 
 ZERO = Zero()
 
@@ -91,6 +93,35 @@ AWKWARD = {
         [tabled(*(Normal(mean=mean, variance=0.05) for mean in (9.0, -7.0, -5.0, 8.5)))]
     ),
 }  # fmt: skip
+
+
+def normals(seed: int, switching: bool = False, **fields: Any) -> Instance:
+    """Models with normal gains or certain ones, the second decaying; numbers are whole, or they are not."""
+    rng = np.random.default_rng([5, seed])
+    models = []
+    for place in range(int(rng.integers(2, 4))):
+        whole = rng.random() < 0.5
+        drawn = rng.integers(1, [4, 5, 5]) if whole else rng.uniform([0.5, 0.01, 0.5], [2.0, 1.5, 3.0])
+        mean, variance, demand = map(float, drawn)
+        noise = mean if rng.random() < 0.2 else Normal(mean=mean, variance=variance)
+        shape = InverseSqrtImprovement(scale=2.0, noise=law(noise)) if place == 1 else gain(noise)
+        models.append(model(f"m{place}", shape, demand, 0.0))
+    pairs = itertools.permutations([item.name for item in models], 2) if switching else ()
+    limits = {
+        "switches": {pair: Normal(mean=float(rng.uniform(-0.3, 0.5)), variance=0.1) for pair in pairs},
+        "maximum_loss": 10 - float(rng.uniform(1, 4)),
+        "quantile_level": float(rng.choice([0.5, 0.9, 0.99])),
+        "maximum_epochs": 4,
+    }
+    prices = rng.uniform(1, 4, int(rng.integers(1, 3))).tolist()
+    places = tuple(site(f"n{place}", 4, 1, price) for place, price in enumerate(prices))
+    return instance(*models, clusters=places, datasets={"d": 1}, other_switches=ZERO, **limits | fields)
+
+
+def chorded(instance: Instance) -> ChordedProblem:
+    """On all chords."""
+    problem = Choices(instance)
+    return ChordedProblem(instance, LawJudge(problem, 0), Moments.of(problem))
 
 
 def grid_for(instance: Instance, points: int, tilt: float, length: int, room: float = 1.0) -> Grid:
@@ -188,12 +219,17 @@ def cost_of(instance: Instance, plan: Plan | None) -> float:
 
 
 def require_agreement(instance: Instance) -> Termination:
-    """`exact` and `enumerate` prove the same."""
-    known, found = enumerate_plans(instance, Limits()), depl.solve(instance, "exact")
+    """`exact` and `enumerate` prove the same, and what `exact` tells on the way is on either side of it."""
+    told: list[tuple[float, float]] = []
+    known = enumerate_plans(instance, Limits())
+    found = depl.solve(instance, "exact", progress=lambda _, cost, bound: told.append((cost, bound)))
+    optimum = math.inf if known.plan is None else cost_of(instance, known.plan)
+    if known.termination is not Termination.EXHAUSTED:
+        assert all(bound <= optimum * (1 + 1e-9) and cost >= optimum * (1 - 1e-9) for cost, bound in told)
     assert (found.termination, found.plan is None) == (known.termination, known.plan is None), instance.name
     if found.termination is Termination.OPTIMAL:
         assert found.solution is Solution.PROVEN_OPTIMAL
-        assert found.cost == pytest.approx(cost_of(instance, known.plan), rel=1e-9)
+        assert found.cost == pytest.approx(optimum, rel=1e-9)
         assert found.cost * (1 - 1e-9) <= found.lower_bound <= found.cost
         assert depl.check(instance, found.plan).ok
     elif found.termination is Termination.INFEASIBLE:
