@@ -11,8 +11,14 @@ from depl.models.solving.methods import Limits
 from tests.cases.memory_cases import cheapest_cost, every_schedule, instance_of, random_law, with_tables
 from tests.cases.traced_law_cases import reading
 from tests.models.evaluation.test_traced_sampling import by_statement, stream
-from tests.models.exact.test_traced_schedules import LIMITS
 from tests.oracles.traced_law import Oracle, Schedule, on_scale
+
+LIMITS: list[dict[str, float | None]] = [
+    {"maximum_time": 20.0},
+    {"maximum_time": 4.0},
+    {"maximum_time": None, "round_deadline": 1.55},
+    {"maximum_time": 3.2, "round_deadline": 1.7},
+]
 
 
 @dataclasses.dataclass(frozen=True)

@@ -3,7 +3,6 @@
 import dataclasses
 import itertools
 import math
-from collections.abc import Iterable, Iterator
 
 import numpy as np
 import pytest
@@ -11,7 +10,7 @@ import pytest
 from depl.instances.hard_knapsacks import hard_knapsack
 from depl.instances.reductions.knapsack import best_by_capacity
 from depl.models.exact import counted
-from depl.models.exact.assignments import Assignment, assignments
+from depl.models.exact.assignments import assignments
 from depl.models.exact.clusters import cheapest_clusters
 from depl.models.exact.counted import CountedSubproblem
 from depl.models.exact.first_plans import Neighbourhood, priced_plan
@@ -24,7 +23,7 @@ from depl.models.scenarios.draws import draw_scenarios
 from tests.oracles.search import choices_of, kinds_of, tiny_problems
 
 
-def at_most_one_switch(problem: SampledProblem, assignment: Assignment) -> Iterator[tuple[int, ...]]:
+def at_most_one_switch(problem, assignment):
     """Kinds of all plans with at most two blocks."""
     pairs = list(itertools.product(range(len(assignment.models)), repeat=2))
     for length in range(1, problem.epochs + 1):
@@ -32,9 +31,7 @@ def at_most_one_switch(problem: SampledProblem, assignment: Assignment) -> Itera
         yield from sorted(found & set(kinds_of(problem, assignment, length)))
 
 
-def cheapest_of(
-    problem: SampledProblem, assignment: Assignment, plans: Iterable[tuple[int, ...]], multiplier: float
-) -> float:
+def cheapest_of(problem, assignment, plans, multiplier):
     """Least price of those that the rules allow and that gain enough; infinite if there is none."""
     target = problem.instance.target
     psi = assignment.cheapest(Prices.of(problem).at(multiplier))
@@ -67,7 +64,7 @@ def test_plans_of_one_switch_are_the_cheapest_of_all_written_out(initial):
     assert found > 10
 
 
-def begun_with(problems: list[SampledProblem], place: str | None) -> list[SampledProblem]:
+def begun_with(problems, place):
     """The same, where switches lose and win as much as epochs gain; from their first or last model on.
 
     In some of them the first model cannot be left.

@@ -6,16 +6,15 @@ import pytest
 from depl.models.exact.assignments import assignments
 from depl.models.exact.choices import Choices
 from depl.models.exact.law_completions import make_changes
-from depl.models.exact.law_grid import Grid, GridLaw, GridSteps
-from depl.models.problem.laws import FloatArray
+from depl.models.exact.law_grid import GridSteps
 from tests.cases.law_search_cases import AWKWARD, grid_for
 
 LENGTH = 2
 
 
-def masses(law: GridLaw, grid: Grid, rising: bool) -> dict[int, float]:
+def masses(law, grid, rising):
     """Mass by change in steps: what rises more than the grid is high, or at all, does so no more."""
-    found: dict[int, float] = {}
+    found = {}
     for place, mass in enumerate(law.masses.tolist()):
         change = min(law.first + place, grid.size - 1 if rising else 0)
         if change >= 1 - grid.size:
@@ -23,11 +22,11 @@ def masses(law: GridLaw, grid: Grid, rising: bool) -> dict[int, float]:
     return found
 
 
-def transformed(laws: list[dict[int, float]], grid: Grid) -> FloatArray:
+def transformed(laws, grid):
     """Fourier transform, by its sum, of the tilted law of independent changes that add up."""
     total = {0: 1.0}
     for law in laws:
-        added: dict[int, float] = {}
+        added = {}
         for one, first in total.items():
             for other, second in law.items():
                 added[one + other] = added.get(one + other, 0.0) + first * second
@@ -39,7 +38,7 @@ def transformed(laws: list[dict[int, float]], grid: Grid) -> FloatArray:
 
 
 @pytest.mark.parametrize("name", AWKWARD)
-def test_changes_are_the_laws_of_a_switch_and_a_run_added_up(name: str) -> None:
+def test_changes_are_the_laws_of_a_switch_and_a_run_added_up(name):
     """For every epoch, model before and kind; where a switch is none or has no loss, of the run alone."""
     problem = Choices(AWKWARD[name])
     (assignment,) = assignments(problem)

@@ -1,7 +1,6 @@
 """The compiled search under the law against the same tree written out, however often it is paused."""
 
 import math
-from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 import mpmath
@@ -11,7 +10,6 @@ from scipy import fft
 
 from depl.models.exact.choices import Choices
 from depl.models.exact.kernels import Laws, _violation
-from depl.models.exact.law import LawSubproblem
 from depl.models.exact.law_completions import product_rounding
 from depl.models.exact.law_grid import transform_units
 from depl.models.problem.laws import Empirical
@@ -29,13 +27,13 @@ NAMES = (
 )
 
 
-def search_of(name: str, level: float, cutoff: float) -> LawSubproblem:
+def search_of(name, level, cutoff):
     """On a coarse grid, so that bounds exclude some of the plans that miss the target and not all."""
     problem = Choices(AWKWARD[name].replace(quantile_level=level))
     return subproblem(problem, LENGTH, grid_for(problem.instance, 64, 3.0, LENGTH), 24, 1.0, cutoff)
 
 
-def written(search: LawSubproblem, prefix: tuple[int, ...] = ()) -> Iterator[list[int]]:
+def written(search, prefix=()):
     """Leaves in the order of the search: children within all limits that may meet the target, best first."""
     if len(prefix) == search.length:
         yield list(prefix)
@@ -57,7 +55,7 @@ def written(search: LawSubproblem, prefix: tuple[int, ...] = ()) -> Iterator[lis
         yield from written(search, kinds)
 
 
-def leaves_of(search: LawSubproblem, nodes: int) -> Iterator[list[int]]:
+def leaves_of(search, nodes):
     """What the search finds with so many nodes at a time."""
     while not search.finished:
         leaf = search.proceed(nodes)
@@ -66,7 +64,7 @@ def leaves_of(search: LawSubproblem, nodes: int) -> Iterator[list[int]]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_leaves_are_those_of_the_tree_written_out_in_its_order(name: str) -> None:
+def test_leaves_are_those_of_the_tree_written_out_in_its_order(name):
     """Two kinds at every node: with one node at a time, the search is paused before every second look.
 
     At the price 1 of time four epochs cost 21.6 at least, 1.1 more for each of the costly kind, less the 20
@@ -88,11 +86,11 @@ BITS = 200
 """Masses are whole multiples of 2**-200 in the oracle; 20,000 epochs of it stay below 1e-50."""
 
 
-def whole(values: Sequence[float]) -> list[int]:
+def whole(values):
     return [int(Fraction(value) * (1 << BITS)) for value in values]
 
 
-def multiplied(one: list[int], other: list[int]) -> list[int]:
+def multiplied(one, other):
     """Convolution of sequences of whole numbers, as the product of two large ones."""
     width = (2 * BITS + 64) // 8
     numbers = [
@@ -104,7 +102,7 @@ def multiplied(one: list[int], other: list[int]) -> list[int]:
     return [int.from_bytes(item, "little") >> BITS for item in cut]
 
 
-def power(law: list[int], epochs: int, wrapped: int | None = None) -> list[int]:
+def power(law, epochs, wrapped=None):
     """Law of the sum of so many changes, or of the remainder of it."""
     result = [1 << BITS]
     for digit in f"{epochs:b}":
@@ -115,7 +113,7 @@ def power(law: list[int], epochs: int, wrapped: int | None = None) -> list[int]:
     return result
 
 
-def one_kind(change: np.ndarray, values: np.ndarray, epochs: int) -> tuple[Laws, np.ndarray]:
+def one_kind(change, values, epochs):
     """Paths whose next epoch has this transform, and the table of a rest with these values."""
     size = len(values)
     row = np.conj(fft.rfft(values)) / size
@@ -138,9 +136,7 @@ def one_kind(change: np.ndarray, values: np.ndarray, epochs: int) -> tuple[Laws,
     return laws, np.stack([row, row]).reshape(2, 1, 1, -1)
 
 
-def violation_and_truth(
-    law: np.ndarray, values: np.ndarray, epochs: int
-) -> tuple[float, float, float, float]:
+def violation_and_truth(law, values, epochs):
     """Lower bounds of the compiled kernel and of the written one, the truth, and their doubt."""
     change = fft.rfft(law)
     before = np.ones_like(change)
@@ -156,7 +152,7 @@ def violation_and_truth(
 
 
 @pytest.mark.parametrize("epochs", [71, 200, 1000])
-def test_a_bound_is_below_the_truth_and_within_its_doubt_of_it_for_any_number_of_epochs(epochs: int) -> None:
+def test_a_bound_is_below_the_truth_and_within_its_doubt_of_it_for_any_number_of_epochs(epochs):
     rng = np.random.default_rng(epochs)
     for size in (64, 90):
         law = rng.dirichlet(np.full(size, 0.1)) * rng.uniform(0.99, 1.01)
@@ -165,7 +161,7 @@ def test_a_bound_is_below_the_truth_and_within_its_doubt_of_it_for_any_number_of
         assert truth - 2 * doubt <= written <= truth
 
 
-def test_a_bound_is_below_the_truth_where_the_errors_of_all_epochs_have_one_direction() -> None:
+def test_a_bound_is_below_the_truth_where_the_errors_of_all_epochs_have_one_direction():
     """A certain change errs alike in every epoch: by 1.7e-12 after 20,000, for values where errors are."""
     size, epochs = 128, 20_000
     law = np.zeros(size)
@@ -182,7 +178,7 @@ def test_a_bound_is_below_the_truth_where_the_errors_of_all_epochs_have_one_dire
 
 
 @pytest.mark.parametrize("size", [64, 90, 128, 135])
-def test_transforms_err_by_no_more_than_is_granted(size: int) -> None:
+def test_transforms_err_by_no_more_than_is_granted(size):
     """In every entry and in the 2-norm, for sizes of two, three and five."""
     values = np.random.default_rng(size).exponential(size=size)
     with mpmath.workprec(150):
@@ -203,7 +199,7 @@ def test_transforms_err_by_no_more_than_is_granted(size: int) -> None:
 
 
 @pytest.mark.parametrize("epochs", [71, 200, 1000])
-def test_the_bound_of_a_long_plan_is_what_fractions_say_of_its_grid(epochs: int) -> None:
+def test_the_bound_of_a_long_plan_is_what_fractions_say_of_its_grid(epochs):
     """One kind that gains 0, 1 or 2 steps, 42 in all on average: nothing is relaxed but by transforms."""
     limits = {"maximum_epochs": epochs, "maximum_time": 1e4 * epochs}
     grid = grid_for(make([SURE], **limits), 128, 5.0, epochs, 0.05)

@@ -2,7 +2,6 @@
 
 import itertools
 import math
-from collections.abc import Iterable
 from fractions import Fraction
 from types import SimpleNamespace
 
@@ -13,7 +12,6 @@ from depl.models.exact import kernels
 from depl.models.exact.assignments import assignments
 from depl.models.exact.counted import CountedSubproblem
 from depl.models.exact.prices import Prices
-from depl.models.exact.sampled import SampledProblem
 from depl.models.exact.subproblem import Subproblem, cell_scale
 from depl.models.foundation.tolerances import TIME_TOLERANCE
 from depl.models.problem.instance import Switch
@@ -24,9 +22,7 @@ from tests.oracles.search import choices_of, kinds_of, required_by, sampled
 LENGTH = 4
 
 
-def problem_of(
-    scenarios: int, fall: float, unit: float = 1.0, level: float = 0.5, **changes: object
-) -> SampledProblem:
+def problem_of(scenarios, fall, unit=1.0, level=0.5, **changes):
     """Epochs that cost 6, 9 and 12, as there is time 1 for work 2, 3 and 4 at price 3; m0 never before m1."""
     models = [
         constant(Empirical(values=tuple(unit * value for value in values)))
@@ -49,16 +45,14 @@ def problem_of(
     return sampled(instance, scenarios, 3)
 
 
-def search_of(
-    problem: SampledProblem, cutoff: float, multipliers: tuple[float, ...] = (0.0,)
-) -> CountedSubproblem:
+def search_of(problem, cutoff, multipliers=(0.0,)):
     """The one with all data, scenarios in their order."""
     (assignment,) = assignments(problem)
     order = np.arange(len(problem.scenarios))
     return CountedSubproblem(problem, Prices.of(problem), assignment, LENGTH, multipliers, cutoff, order)
 
 
-def written(search: CountedSubproblem) -> dict[tuple[int, ...], tuple[float, np.ndarray]]:
+def written(search):
     """Cost at no price of time, and gains, of every sequence of kinds that is allowed."""
     costs, assignment = search.assignment.cheapest(search.prices.at(0.0)), search.assignment
     return {
@@ -70,7 +64,7 @@ def written(search: CountedSubproblem) -> dict[tuple[int, ...], tuple[float, np.
     }
 
 
-def enough(problem: SampledProblem, gains: np.ndarray) -> bool:
+def enough(problem, gains):
     """Whether a plan may be one that meets the target."""
     return int((gains < problem.needed).sum()) <= problem.allowed
 
@@ -80,8 +74,8 @@ def enough(problem: SampledProblem, gains: np.ndarray) -> bool:
 @pytest.mark.parametrize("fall", [4.0, 7.0, 9.0, 11.0, 13.0, 15.0])
 @pytest.mark.parametrize("initial_model", ["m0", "m1", None])
 def test_the_root_bound_is_no_more_than_the_optimum_and_all_plans_below_the_cutoff_are_leaves(
-    scenarios: int, fall: float, initial_model: str | None, nodes: int
-) -> None:
+    scenarios, fall, initial_model, nodes
+):
     """With one scenario the bound is the optimum, up to the rounding that is granted, and found first."""
     problem = problem_of(scenarios, fall, initial_model=initial_model)
     search = search_of(problem, 60.0)
@@ -106,7 +100,7 @@ def test_the_root_bound_is_no_more_than_the_optimum_and_all_plans_below_the_cuto
 
 @pytest.mark.parametrize("nodes", [3, 10**6])
 @pytest.mark.parametrize("scenarios", [2, 5, 12])
-def test_what_is_aimed_at_is_raised_by_1_2_4_8_cells_up_to_the_first_plan(scenarios: int, nodes: int) -> None:
+def test_what_is_aimed_at_is_raised_by_1_2_4_8_cells_up_to_the_first_plan(scenarios, nodes):
     """From half a cell above the root bound; the limit of the cutoff ends it, and nothing else."""
     raised = 0
     for fall, level in itertools.product(range(4, 15), (0.5, 0.9)):
@@ -127,7 +121,7 @@ def test_what_is_aimed_at_is_raised_by_1_2_4_8_cells_up_to_the_first_plan(scenar
     assert raised > 0
 
 
-def dual(plans: Iterable[tuple[float, np.ndarray]], price: float, required: float) -> float:
+def dual(plans, price, required):
     """No plan that gains what is required costs less: least cost less priced gain, plus what is required."""
     return min(cost - price * float(gains.mean()) for cost, gains in plans) + price * required
 
@@ -135,9 +129,7 @@ def dual(plans: Iterable[tuple[float, np.ndarray]], price: float, required: floa
 @pytest.mark.parametrize("level", [0.5, 0.9])
 @pytest.mark.parametrize("scenarios", [2, 5, 12])
 @pytest.mark.parametrize("initial_model", ["m0", None])
-def test_the_price_of_gain_excludes_no_plan_and_is_the_best_of_all(
-    scenarios: int, initial_model: str | None, level: float
-) -> None:
+def test_the_price_of_gain_excludes_no_plan_and_is_the_best_of_all(scenarios, initial_model, level):
     """There is one just where a mean gain is required; 200 others are compared."""
     for fall in (4.0, 7.0, 9.0, 11.0):
         search = search_of(problem_of(scenarios, fall, level=level, initial_model=initial_model), 60.0)
@@ -156,9 +148,7 @@ def test_the_price_of_gain_excludes_no_plan_and_is_the_best_of_all(
 
 
 @pytest.mark.parametrize("required", [math.inf, 0.0, -math.inf])
-def test_without_a_gain_that_a_price_can_be_set_on_there_is_no_price(
-    required: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_a_gain_that_a_price_can_be_set_on_there_is_no_price(required, monkeypatch):
     """Infinite where rounding leaves no mean gain that would do: that is no proof that there is no plan."""
     search = search_of(problem_of(5, 7.0), 60.0)
     assert search._best_price() is not None
@@ -167,7 +157,7 @@ def test_without_a_gain_that_a_price_can_be_set_on_there_is_no_price(
 
 
 @pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
-def test_the_gain_that_is_needed_allows_for_the_rounding_of_sums(unit: float) -> None:
+def test_the_gain_that_is_needed_allows_for_the_rounding_of_sums(unit):
     """Each epoch adds a gain and takes off a switch, so two roundings of the greatest sum."""
     problem = problem_of(4, 7.0, unit)
     search = search_of(problem, 60.0)
@@ -179,9 +169,7 @@ def test_the_gain_that_is_needed_allows_for_the_rounding_of_sums(unit: float) ->
 @pytest.mark.parametrize("scenarios", [1, 5])
 @pytest.mark.parametrize("fall", [7.0, 9.0, 11.0])
 @pytest.mark.parametrize("deadline", [1.37, 1.5])
-def test_where_the_table_leaves_nothing_below_the_cutoff_the_bound_is_the_cutoff(
-    scenarios: int, fall: float, deadline: float
-) -> None:
+def test_where_the_table_leaves_nothing_below_the_cutoff_the_bound_is_the_cutoff(scenarios, fall, deadline):
     """A cell more than the budget has is no proof: a deadline of 1.37 rounds extra charges to cells."""
     problem = problem_of(scenarios, fall, round_deadline=deadline)
     met = [cost for cost, gains in written(search_of(problem, 60.0)).values() if enough(problem, gains)]
@@ -198,9 +186,7 @@ EPOCHS = 1000
 
 @pytest.mark.parametrize("cutoff", [0.3, 1.0, 1e6])
 @pytest.mark.parametrize("maximum_time", [None, 0.7, 1e5])
-def test_limits_allow_for_the_rounding_of_sums_and_for_no_more(
-    cutoff: float, maximum_time: float | None
-) -> None:
+def test_limits_allow_for_the_rounding_of_sums_and_for_no_more(cutoff, maximum_time):
     """cutoff - transfers + lam T_max for every price lam of time, and T_max with its tolerance."""
     prices_of_time, transfers = (0.0, 0.01, 3.0, 500.0), 0.11 * cutoff
     subproblem = SimpleNamespace(
@@ -221,14 +207,14 @@ def test_limits_allow_for_the_rounding_of_sums_and_for_no_more(
         assert most * (1 + Fraction(EPOCHS, 2**53)) <= Fraction(time) <= most * (1 + Fraction(1, 10**11))
 
 
-def lost(extras: np.ndarray, scale: float) -> float:
+def lost(extras, scale):
     """Mean share of an extra charge that is lost when it is rounded down to cells, half a millionth less."""
     cells = extras[extras > 0] * scale
     return float(np.mean((cells - np.floor(cells + 5e-7)) / cells))
 
 
 @pytest.mark.parametrize("different", [1, 2, 5, 39, 40])
-def test_no_number_of_cells_that_fits_a_charge_loses_less_than_the_one_that_is_taken(different: int) -> None:
+def test_no_number_of_cells_that_fits_a_charge_loses_less_than_the_one_that_is_taken(different):
     """Of up to forty different charges, to three digits; the plain number of cells is one of them."""
     rng = np.random.default_rng(different)
     for most in (10, 60):
@@ -243,7 +229,7 @@ def test_no_number_of_cells_that_fits_a_charge_loses_less_than_the_one_that_is_t
         assert cells <= most
 
 
-def test_numbers_are_rounded_to_single_precision_upward_and_whole_ones_are_kept() -> None:
+def test_numbers_are_rounded_to_single_precision_upward_and_whole_ones_are_kept():
     """A single-precision number stays; others rise by at most two of their last places."""
     rng = np.random.default_rng(4)
     values = [0.0, *(float(sign * number) for sign in (-1, 1) for number in (1, 3, 2**24 - 1, 2**24))]

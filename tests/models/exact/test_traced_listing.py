@@ -22,9 +22,7 @@ from depl.models.exact.traced_schedules import all_candidates
 from depl.models.exact.traced_verdicts import UnderLaw, exceedances
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.foundation.interval import Interval
-from depl.models.problem.epochs import FinalLoss
 from depl.models.problem.instance import Instance
-from depl.models.problem.traced_law import TracedLaw
 from depl.models.risk.certify import certified_violation
 from depl.models.scenarios.draws import allowed_misses, draw_scenarios
 from depl.models.solving.methods import Limits, Outcome
@@ -33,26 +31,24 @@ from tests.cases.memory_cases import (
     cheapest_cost,
     instance_of,
     random_law,
-    run_of,
 )
-from tests.cases.memory_search_cases import Case, Patience, case_of, drawn, met_on
+from tests.cases.memory_search_cases import Patience, case_of, drawn, met_on
 from tests.cases.traced_law_cases import halves
-from tests.oracles.traced_law import Schedule
 
 Search = Callable[[Instance, Limits], Outcome]
 
 
-@pytest.fixture(scope="module", params=[32, pytest.param(60, marks=pytest.mark.slow)])
-def cases(request: pytest.FixtureRequest) -> list[Case]:
-    return [drawn(seed) for seed in range(request.param)]
+@pytest.fixture(scope="module")
+def cases():
+    return [drawn(seed) for seed in range(32)]
 
 
-def schedule_of(outcome: Outcome) -> Schedule:
+def schedule_of(outcome):
     assert outcome.plan is not None
     return outcome.plan.schedule
 
 
-def check_plan(case: Case, outcome: Outcome) -> None:
+def check_plan(case, outcome):
     """The plan keeps all constraints and costs what the outcome says."""
     assert outcome.plan is not None
     found = evaluate(case.instance, outcome.plan)
@@ -63,7 +59,7 @@ def check_plan(case: Case, outcome: Outcome) -> None:
     assert outcome.lower_bound == pytest.approx(found.cost, rel=1e-9, abs=1e-12)
 
 
-def searches(case: Case, size: int = 30, seed: int = 4) -> list[tuple[Search, list[tuple[float, Schedule]]]]:
+def searches(case, size=30, seed=4):
     """Both searches with the schedules that they may take."""
     scenarios = draw_scenarios(case.instance, size, seed)
     assert allowed_misses(case.instance, size) < size
@@ -73,7 +69,7 @@ def searches(case: Case, size: int = 30, seed: int = 4) -> list[tuple[Search, li
     ]
 
 
-def test_the_plan_is_a_cheapest_of_all_that_meet_the_target(cases: list[Case]) -> None:
+def test_the_plan_is_a_cheapest_of_all_that_meet_the_target(cases):
     """Under the law and on scenarios; also where plans cost nothing."""
     optimal, free = [0, 0], 0
     for index, case in enumerate(cases):
@@ -90,7 +86,7 @@ def test_the_plan_is_a_cheapest_of_all_that_meet_the_target(cases: list[Case]) -
             assert outcome.lower_bound == pytest.approx(met[0][0], rel=1e-9, abs=1e-12)
             assert schedule_of(outcome) in {schedule for _, schedule in met}
             if place == 0:
-                assert evaluate(case.instance, outcome.plan).feasible  # type: ignore[arg-type]
+                assert evaluate(case.instance, outcome.plan).feasible
             if index < 12:
                 priced = [msgspec.structs.replace(item, unit_cost=0) for item in case.instance.clusters]
                 unpriced = search(case.instance.replace(clusters=tuple(priced), transfers=()), Limits())
@@ -100,7 +96,7 @@ def test_the_plan_is_a_cheapest_of_all_that_meet_the_target(cases: list[Case]) -
     assert free > 5
 
 
-def test_the_method_scenario_search_lists_the_same_schedules(cases: list[Case]) -> None:
+def test_the_method_scenario_search_lists_the_same_schedules(cases):
     for case in cases[:6]:
         hundred = draw_scenarios(case.instance, 100, 2)
         wanted = enumerate_on_scenarios(case.instance, Limits(), hundred).plan
@@ -108,7 +104,7 @@ def test_the_method_scenario_search_lists_the_same_schedules(cases: list[Case]) 
         assert scenario_search(case.instance, Limits(scenarios=hundred)).plan == wanted
 
 
-def test_more_schedules_than_allowed_are_refused(cases: list[Case], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_schedules_than_allowed_are_refused(cases, monkeypatch):
     monkeypatch.setattr(listing_module, "MOST_LISTED", 1)
     case = next(case for case in cases if len(case.ranked) > 2 and case.met())
     with pytest.raises(NotCoveredError, match="more than 1 schedules"):
@@ -117,19 +113,7 @@ def test_more_schedules_than_allowed_are_refused(cases: list[Case], monkeypatch:
         enumerate_on_scenarios(case.instance, Limits(), draw_scenarios(case.instance, 5))
 
 
-def test_a_clock_and_an_interrupt_end_in_an_outcome(cases: list[Case]) -> None:
-    class Interrupted(Limits):
-        def expired(self) -> bool:
-            raise KeyboardInterrupt
-
-    stopped = (Limits(time_limit=1e-9), Termination.TIME_LIMIT), (Interrupted(), Termination.INTERRUPTED)
-    for limits, ending in stopped:
-        outcome = enumerate_plans(cases[0].instance, limits)
-        assert (outcome.termination, outcome.plan, outcome.lower_bound) == (ending, None, 0)
-        assert outcome.reason == "stopped before a plan that meets the target was found; allow more time"
-
-
-def test_whenever_time_runs_out_the_bound_holds(cases: list[Case]) -> None:
+def test_whenever_time_runs_out_the_bound_holds(cases):
     stopped = 0
     for case in cases[:24]:
         for search, met in searches(case):
@@ -150,11 +134,11 @@ def test_whenever_time_runs_out_the_bound_holds(cases: list[Case]) -> None:
     assert stopped > 50
 
 
-def undecided(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
+def undecided(monkeypatch, count):
     """The first certificates say nothing, two of a schedule: of all losses seen, and of the target."""
     left = [None] * count
 
-    def certified(loss: FinalLoss, maximum_loss: float, *_: object) -> Interval:
+    def certified(loss, maximum_loss, *_):
         if loss.terms and left:
             left.pop()
             return Interval(0.0, 1.0, "nothing")
@@ -164,18 +148,16 @@ def undecided(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
         monkeypatch.setattr(module, "certified_violation", certified, raising=False)
 
 
-def several_met(cases: list[Case], count: int, residuals: str) -> list[Case]:
+def several_met(cases, count, residuals):
     return [
         case
         for case in cases
         if len({cost for cost, _ in case.met()}) == len(case.met()) > count
-        and case.instance.traced_law.residuals == residuals  # type: ignore[union-attr]
+        and case.instance.traced_law.residuals == residuals
     ]
 
 
-def test_a_cheaper_schedule_that_is_not_decided_becomes_the_bound(
-    cases: list[Case], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_cheaper_schedule_that_is_not_decided_becomes_the_bound(cases, monkeypatch):
     chosen = several_met(cases, 2, "per_run")
     assert len(chosen) >= 3
     for case in chosen:
@@ -192,35 +174,22 @@ def test_a_cheaper_schedule_that_is_not_decided_becomes_the_bound(
         assert enumerate_plans(case.instance, Limits(gap=gap * 0.999)).termination is Termination.EXHAUSTED
 
 
-def scaled(document: TracedLaw, factor: float) -> TracedLaw:
-    """The same law in another unit of loss."""
-    runs = [
-        run_of(
-            [(stage.trained, stage.epochs) for stage in run.stages], [factor * loss for loss in run.losses]
-        )
-        for run in document.runs
-    ]
-    changed = {
-        name: [
-            {**{field: getattr(row, field) for field in row.__struct_fields__}, **_times(row, factor)}
-            for row in getattr(document, name)
-        ]
-        for name in ("steps", "jumps")
-    }
-    deviations = [factor * item for item in document.deviations]
-    return TracedLaw(runs=runs, residuals=document.residuals, deviations=deviations, **changed)
+def scaled(part, factor):
+    """The same law in another unit of loss: what is a loss of a law, a run, or a row, times the factor."""
+    if isinstance(part, tuple):
+        return tuple(scaled(item, factor) for item in part)
+    if isinstance(part, float):
+        return factor * part
+    names = ("runs", "steps", "jumps", "deviations", "losses", "intercept", "start_slope")
+    changed = {name: scaled(getattr(part, name), factor) for name in names if hasattr(part, name)}
+    return msgspec.structs.replace(part, **changed)
 
 
-def _times(row: object, factor: float) -> dict[str, float]:
-    return {name: factor * getattr(row, name) for name in ("intercept", "start_slope")}
-
-
-@pytest.mark.parametrize("seeds", [6, pytest.param(12, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("factor", [1e-3, 1e9])
-def test_sums_as_large_as_their_rounding_are_left_to_the_evaluator(factor: float, seeds: int) -> None:
+def test_sums_as_large_as_their_rounding_are_left_to_the_evaluator(factor):
     """Maxima at atoms of losses of a billion, where neighbouring doubles are a tenth of a millionth apart."""
     compared = 0
-    for seed in range(seeds):
+    for seed in range(6):
         rng = np.random.default_rng(400 + seed)
         document = scaled(random_law(rng, deviations=(-0.1, 0.05) if seed % 2 else ()), factor)
         bare = case_of(instance_of(document, initial_loss=50 * factor))
@@ -242,16 +211,16 @@ def test_sums_as_large_as_their_rounding_are_left_to_the_evaluator(factor: float
             if met:
                 assert outcome.lower_bound == pytest.approx(met[0], rel=1e-9)
                 compared += 1
-    assert compared > 15 * seeds / 12
+    assert compared > 7
 
 
-def test_exceedances_count_all_combinations() -> None:
+def test_exceedances_count_all_combinations():
     rng = np.random.default_rng(5)
     limits = (-3.0, 0.0, 0.5, 4.0)
     for _ in range(20):
         parts = tuple(rng.integers(-4, 5, int(rng.integers(1, 9))).astype(float) for _ in range(3))
         offsets = rng.integers(-1, 2, 2).astype(float)
-        sums = 1.0 + sum(np.meshgrid(*parts, offsets))  # type: ignore[arg-type]
+        sums = 1.0 + sum(np.meshgrid(*parts, offsets))
         wanted = [Fraction(int((sums > limit).sum()), sums.size) for limit in limits]
         assert exceedances(Mixed(1.0, parts, 1, together=False), offsets, limits) == wanted
         weights = rng.integers(1, 9, parts[0].size)
@@ -263,9 +232,7 @@ def test_exceedances_count_all_combinations() -> None:
 
 
 @pytest.mark.parametrize("kept", [1, 3, 10_000])
-def test_every_schedule_gets_its_own_state_however_few_are_kept(
-    cases: list[Case], kept: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_schedule_gets_its_own_state_however_few_are_kept(cases, kept, monkeypatch):
     monkeypatch.setattr(verdicts_module, "_STATES", kept)
     for case in cases[:12]:
         verdicts, law = UnderLaw(case.instance), case.instance.traced_law
@@ -277,13 +244,13 @@ def test_every_schedule_gets_its_own_state_however_few_are_kept(
                 listed,
                 node,
                 lambda place: [place.trained],
-                lambda before, place: [*before, place.trained],  # type: ignore[arg-type, return-value]
+                lambda before, place: [*before, place.trained],
             )
             assert tuple(state) == listed.schedule(node)
             assert len(verdicts._states) <= kept
 
 
-def test_scenarios_of_other_epochs_are_refused() -> None:
+def test_scenarios_of_other_epochs_are_refused():
     instance = instance_of(halves())
     scenarios = draw_scenarios(instance.replace(maximum_epochs=2), 5)
     with pytest.raises(InvalidInputError, match="draw them for this instance"):

@@ -29,7 +29,7 @@ def knapsack():
     return model
 
 
-def read(path) -> highspy.Highs:
+def read(path):
     """The file as HiGHS reads and solves it; of coefficients that it leaves out it would warn."""
     engine = highspy.Highs()
     engine.setOptionValue("output_flag", False)
