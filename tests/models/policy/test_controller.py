@@ -11,15 +11,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
 
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.policy.controller import Controller, led
 from depl.models.policy.decisions import Continue, Stop, Switch
 from depl.models.policy.follow import Runs, follow, greatest_costs
-from depl.models.policy.grid import Grid, rounded_indices
-from depl.models.policy.ledger import first_index, next_index, rounded_up
 from depl.models.policy.rules import BEYOND, DIVERGED
 from depl.models.problem.policy import Policy
 from tests.cases.decided import decide, led_by
@@ -99,36 +95,6 @@ def test_why_names_the_losses_for_which_the_same_is_decided():
     assert controller.why().endswith("(after epoch 0 with loss 1, which counts as at most 1; so up to 1.5)")
     controller.observe(0.82)
     assert controller.why().endswith("0.82, which counts as at most 0.9; so from 0.9 to 1.5)")
-
-
-GRID = Grid(0.1, 0.037, 400, 50, 51)
-ANY_LOSS = st.floats(-5, 20)
-
-
-@given(
-    ANY_LOSS,
-    st.lists(ANY_LOSS, min_size=1, max_size=5),
-    st.floats(-2, 2),
-    st.sampled_from([0.0, 0.3, 0.77, 1.0]),
-)
-@example(1.0, [0.9], -0.1, 1.0)
-def test_the_ledger_is_that_of_the_arrays_to_the_last_double_and_never_below_the_loss(
-    first, losses, shift, retention
-):
-    index = first_index(first, GRID.origin, GRID.step)
-    assert index == max(0, int(GRID.indices(np.array([first]), up=True)[0]))
-    before = first
-    for number, loss in enumerate(losses):
-        if index >= GRID.cells:
-            break
-        assert before <= GRID.origin + GRID.step * (index + 2e-6 * (number + 1))
-        image = int(GRID.images(shift, retention, up=True)[index])
-        noise = np.array([loss - (shift + retention * before)])
-        expected = max(0, image + int(rounded_indices(noise, GRID.step, up=True)[0]))
-        index = next_index(index, before, loss, shift, retention, GRID.origin, GRID.step)
-        assert index == expected
-        before = loss
-    assert rounded_up(1e300, 1e-9) == -rounded_up(-1e300, 1e-9) > 2**60  # beyond every grid
 
 
 def run_python(program: str, *paths: Path) -> subprocess.CompletedProcess[str]:

@@ -12,8 +12,6 @@ import depl
 from depl.models.policy import densities
 from depl.models.policy.dynamic import lower, upper
 from depl.models.policy.grid import (
-    DRIFT,
-    Cells,
     Expectations,
     Grid,
     correlation_error,
@@ -48,28 +46,14 @@ def test_on_a_lattice_both_roundings_say_of_every_first_loss_whether_it_comes_to
     assert np.array_equal((down < grid.least_missed)[clear], met[clear])
 
 
-def test_a_law_with_a_density_or_values_that_are_no_decimals_has_no_lattice():
+def test_densities_odd_values_no_steps_and_losses_kept_in_part_have_no_lattice():
     assert lattice_unit(process(tiny(Normal(mean=0.3, variance=0.01), Deterministic(value=0.3)))) is None
     assert lattice_unit(process(tiny(Empirical(values=(0.1, math.pi)), Deterministic(value=0.3)))) is None
-
-
-def test_there_is_no_lattice_where_a_loss_is_kept_in_part_or_never_moves():
-    found = process(tiny(Empirical(values=(0.1, 0.25)), Deterministic(value=0.3)))
-    kept = with_kernels(found, retention=0.5, shift=0.1)
-    assert lattice_unit(kept) is None
     assert lattice_unit(process(tiny(Deterministic(value=0.0), Deterministic(value=0.0)))) is None
-
-
-def with_kernels(whole, **kernel):
-    """The process with every kernel changed."""
-    nodes = tuple(
-        replace(
-            node,
-            trainings=tuple(replace(item, kernel=replace(item.kernel, **kernel)) for item in node.trainings),
-        )
-        for node in whole.nodes
-    )
-    return replace(whole, nodes=nodes)
+    whole = process(tiny(Deterministic(value=0.1), Deterministic(value=0.3)))
+    first, *nodes = whole.nodes
+    kept = [replace(item, kernel=replace(item.kernel, retention=0.5)) for item in first.trainings]
+    assert lattice_unit(replace(whole, nodes=(replace(first, trainings=tuple(kept)), *nodes))) is None
 
 
 def test_losses_so_small_that_the_tolerance_is_many_cells_keep_their_lower_bound():
@@ -96,16 +80,6 @@ def test_a_noise_that_leads_far_below_the_grid_reaches_the_target_for_sure(law):
         assert upper(whole, Expectations(grid, up=True), 1e6).cost == pytest.approx(1.0)
 
 
-def test_masses_below_are_lumped_and_those_above_are_missing():
-    found = Cells(-4, np.array([0.1, 0.2, 0.3, 0.2, 0.1, 0.1]), 0.0).within(-2, 0)
-    assert (found.first, found.lumped) == (-2, True)
-    assert found.masses.tolist() == pytest.approx([0.6, 0.2, 0.1])
-    assert found.missing == pytest.approx(0.1)
-    beside = Cells(-9, np.array([0.25, 0.75]), 0.0).within(-2, 0)
-    assert (beside.first, beside.masses.tolist()) == (-2, pytest.approx([1.0]))
-    assert Cells(5, np.ones(1), 0.0).within(-2, 2).missing == 1.0
-
-
 def test_expectations_from_far_above_the_grid_count_a_lump_at_its_worst():
     grid = Grid(0.0, 1.0, 8, 2, 3)
     noise = (Term(1.0, Empirical(values=(-40.0, -1.0))),)
@@ -130,18 +104,6 @@ def test_the_error_of_a_correlation_is_that_of_higham_s_bound_for_three_transfor
     found = correlation_error(values, masses, length)
     assert np.all(found >= least)
     assert np.all(found <= 1.02 * least)
-
-
-def test_cells_of_two_normal_noises_are_those_of_their_sum():
-    whole = process(tiny(Deterministic(value=0.1), Deterministic(value=0.2)))
-    grid = Grid.of(whole, 128)
-    parts = (Term(-1.0, Normal(mean=0.3, variance=0.04)), Term(2.0, Normal(mean=0.1, variance=0.01)))
-    one = (Term(1.0, Normal(mean=-0.1, variance=0.08)),)
-    for up in (True, False):
-        both, single = noise_cells(parts, grid, up=up), noise_cells(one, grid, up=up)
-        assert both.first == single.first
-        assert both.masses == pytest.approx(single.masses, abs=1e-12)
-    assert EDGE * 2 == DRIFT
 
 
 GAIN = Term(-1.0, InverseGamma(mean=0.3, variance=0.01))

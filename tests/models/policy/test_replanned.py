@@ -115,13 +115,8 @@ def test_a_run_that_stops_before_its_first_epoch_is_read_from_its_log(loss, stop
     instance = depl.load("tiny").replace(initial_model="full")
     assert Controller(instance, tmp_path / "run.jsonl", method="exact").start(loss) == stop
     assert Controller.resume(instance, tmp_path / "run.jsonl").decision == stop
-
-
-def test_a_plan_without_an_epoch_is_one_that_reaches_the_target_or_does_not(tmp_path):
-    instance = depl.load("tiny").replace(initial_model="full")
-    for loss, reason in ((instance.target.maximum_loss, "reached"), (15.0, "deadline")):
-        run = Controller(depl.Plan(), instance=instance.replace(initial_loss=loss), replan=True)
-        assert run.start() == Stop(reason, 0, loss)
+    late = Controller(depl.Plan(), instance=instance.replace(initial_loss=15.0), replan=True)
+    assert late.start() == Stop("deadline", 0, 15.0)
 
 
 def test_what_is_not_known_of_a_run_is_refused_with_what_to_do():

@@ -26,8 +26,7 @@ from depl.models.verifier.policy_noise import EDGE, Noise
 from depl.models.verifier.policy_walk import walked
 from tests.cases.memory_cases import instance_of, random_law
 from tests.cases.policy_cases import tiny
-from tests.oracles.policy_counting import Counting
-from tests.oracles.policy_processes import tree_of
+from tests.oracles.policy_processes import Counting, tree_of
 from tests.problems import atoms
 
 
