@@ -1,6 +1,6 @@
 """One way to ask the judge and every method that counts scenarios, for the tests that compare them.
 
-``written-out`` is the judge itself (`tests.oracles.scenario_enumeration`), so that every oracle is
+``written-out`` is the judge itself (`tests.oracles.brute_force`), so that every oracle is
 tried on it, too; the others are whatever is registered with the meaning SCENARIOS.
 """
 
@@ -15,7 +15,7 @@ from depl.models.problem.plan import Plan
 from depl.models.scenarios.draws import Scenarios, allowed_misses, require_fitting
 from depl.models.solving.methods import Limits, Meaning, Outcome, find
 from depl.models.solving.result import DualBound, Termination
-from tests.oracles.scenario_enumeration import cheapest_under_scenarios, cost_and_misses
+from tests.oracles.brute_force import cheapest_under_scenarios, cost_and_misses
 
 JUDGE = "written-out"
 REGISTERED = [method.name for method in depl.methods() if method.meaning is Meaning.SCENARIOS]
