@@ -7,7 +7,6 @@ from fractions import Fraction
 import numpy as np
 
 from depl.models.problem.instance import Instance
-from depl.models.solving.methods import Limits
 from tests.cases.memory_cases import cheapest_cost, every_schedule, instance_of, random_law, with_tables
 from tests.cases.traced_law_cases import reading
 from tests.models.evaluation.test_traced_sampling import by_statement, stream
@@ -86,16 +85,3 @@ def met_on(case: Case, size: int, seed: int) -> list[tuple[float, Schedule]]:
         if misses <= allowed and case.believed(schedule):
             found.append((cost, schedule))
     return found
-
-
-@dataclasses.dataclass(frozen=True)
-class Patience(Limits):
-    """Limits that expire when they have been asked so many times."""
-
-    asked: list[int] = dataclasses.field(default_factory=list)
-    patience: int = 0
-
-    def expired(self) -> bool:
-        """Whether patience is over."""
-        self.asked.append(1)
-        return len(self.asked) > self.patience

@@ -87,29 +87,17 @@ BITS = 200
 
 
 def whole(values):
-    return [int(Fraction(value) * (1 << BITS)) for value in values]
-
-
-def multiplied(one, other):
-    """Convolution of sequences of whole numbers, as the product of two large ones."""
-    width = (2 * BITS + 64) // 8
-    numbers = [
-        int.from_bytes(b"".join(item.to_bytes(width, "little") for item in row), "little")
-        for row in (one, other)
-    ]
-    digits = (numbers[0] * numbers[1]).to_bytes((len(one) + len(other)) * width, "little")
-    cut = (digits[start : start + width] for start in range(0, len(digits) - width, width))
-    return [int.from_bytes(item, "little") >> BITS for item in cut]
+    return np.array([int(Fraction(value) * (1 << BITS)) for value in values], dtype=object)
 
 
 def power(law, epochs, wrapped=None):
     """Law of the sum of so many changes, or of the remainder of it."""
-    result = [1 << BITS]
+    result = whole([1.0])
     for digit in f"{epochs:b}":
-        result = multiplied(result, result)
-        result = multiplied(result, law) if digit == "1" else result
+        result = np.convolve(result, result) >> BITS
+        result = np.convolve(result, law) >> BITS if digit == "1" else result
         if wrapped is not None:
-            result = [sum(result[start::wrapped]) for start in range(wrapped)]
+            result = np.array([result[start::wrapped].sum() for start in range(wrapped)], dtype=object)
     return result
 
 
@@ -145,7 +133,7 @@ def violation_and_truth(law, values, epochs):
     paths, table = one_kind(change, values, epochs)
     arguments = paths, table, before, 0, -1, 0, 0
     written = getattr(_violation, "py_func", _violation)
-    known = sum(map(int.__mul__, power(whole(law.tolist()), epochs, len(law)), whole(values.tolist())))
+    known = int(power(whole(law), epochs, len(law)) @ whole(values))
     truth = float(Fraction(known, 1 << 2 * BITS))
     doubt = paths.rounding * float(abs(before[0] * change[0])) * float(paths.norms[1, 0, 0])
     return _violation(*arguments), written(*arguments), truth, doubt

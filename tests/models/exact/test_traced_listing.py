@@ -2,7 +2,6 @@
 
 import functools
 import math
-from collections.abc import Callable
 from fractions import Fraction
 
 import msgspec
@@ -22,41 +21,18 @@ from depl.models.exact.traced_schedules import all_candidates
 from depl.models.exact.traced_verdicts import UnderLaw, exceedances
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.foundation.interval import Interval
-from depl.models.problem.instance import Instance
 from depl.models.risk.certify import certified_violation
 from depl.models.scenarios.draws import allowed_misses, draw_scenarios
-from depl.models.solving.methods import Limits, Outcome
+from depl.models.solving.methods import Limits, Looks
 from depl.models.solving.result import Termination
-from tests.cases.memory_cases import (
-    cheapest_cost,
-    instance_of,
-    random_law,
-)
-from tests.cases.memory_search_cases import Patience, case_of, drawn, met_on
+from tests.cases.memory_cases import instance_of, random_law
+from tests.cases.memory_search_cases import case_of, drawn, met_on
 from tests.cases.traced_law_cases import halves
-
-Search = Callable[[Instance, Limits], Outcome]
 
 
 @pytest.fixture(scope="module")
 def cases():
     return [drawn(seed) for seed in range(32)]
-
-
-def schedule_of(outcome):
-    assert outcome.plan is not None
-    return outcome.plan.schedule
-
-
-def check_plan(case, outcome):
-    """The plan keeps all constraints and costs what the outcome says."""
-    assert outcome.plan is not None
-    found = evaluate(case.instance, outcome.plan)
-    assert all(constraint.satisfied for constraint in found.constraints if constraint.equation != "(3)")
-    assert found.cost == pytest.approx(
-        cheapest_cost(case.instance, schedule_of(outcome)), rel=1e-9, abs=1e-12
-    )
-    assert outcome.lower_bound == pytest.approx(found.cost, rel=1e-9, abs=1e-12)
 
 
 def searches(case, size=30, seed=4):
@@ -78,15 +54,15 @@ def test_the_plan_is_a_cheapest_of_all_that_meet_the_target(cases):
             assert (outcome.termination is Termination.INFEASIBLE) == (not met)
             if not met:
                 assert (outcome.plan, outcome.lower_bound) == (None, math.inf)
-                assert outcome.reason is not None
+                assert outcome.reason
                 continue
             optimal[place] += 1
             assert outcome.termination is Termination.OPTIMAL
-            check_plan(case, outcome)
-            assert outcome.lower_bound == pytest.approx(met[0][0], rel=1e-9, abs=1e-12)
-            assert schedule_of(outcome) in {schedule for _, schedule in met}
-            if place == 0:
-                assert evaluate(case.instance, outcome.plan).feasible
+            found = evaluate(case.instance, outcome.plan)
+            assert [found.cost, outcome.lower_bound] == pytest.approx([met[0][0]] * 2, rel=1e-9, abs=1e-12)
+            assert outcome.plan.schedule in {schedule for _, schedule in met}
+            broken = {item.equation for item in found.constraints if not item.satisfied}
+            assert broken <= ({"(3)"} if place else set())  # under the law, scenarios may have missed it
             if index < 12:
                 priced = [msgspec.structs.replace(item, unit_cost=0) for item in case.instance.clusters]
                 unpriced = search(case.instance.replace(clusters=tuple(priced), transfers=()), Limits())
@@ -120,12 +96,11 @@ def test_whenever_time_runs_out_the_bound_holds(cases):
             optimum = met[0][0] if met else math.inf
             whole, patience = False, 0
             while not whole:
-                outcome = search(case.instance, Patience(patience=patience))
+                outcome = search(case.instance, Limits(looks=Looks(patience)))
                 whole = outcome.termination is not Termination.TIME_LIMIT
                 assert outcome.lower_bound <= optimum * (1 + 1e-9) + 1e-12
                 if not whole:
                     assert outcome.plan is None
-                    assert outcome.reason is not None
                     assert outcome.reason.startswith("stopped ")
                     stopped += outcome.lower_bound > 0
                 patience += 1
@@ -165,7 +140,7 @@ def test_a_cheaper_schedule_that_is_not_decided_becomes_the_bound(cases, monkeyp
         undecided(monkeypatch, 5)
         outcome = enumerate_plans(case.instance, Limits())
         assert outcome.termination is Termination.EXHAUSTED
-        assert schedule_of(outcome) == schedule
+        assert outcome.plan.schedule == schedule
         assert outcome.lower_bound == pytest.approx(first, rel=1e-9)
         gap = (cost - first) / cost
         undecided(monkeypatch, 5)
@@ -197,7 +172,6 @@ def test_sums_as_large_as_their_rounding_are_left_to_the_evaluator(factor):
             values, _ = bare.oracle.law(schedule)
             maximum = float(np.sort(values)[int(0.8 * values.size)])
             share = end_law(document, schedule).exceedance(maximum).exact
-            assert share is not None
             level = max(1e-3, float(1 - share) - 1e-6)  # any atom more would be too much
             instance = bare.instance.replace(maximum_loss=maximum, quantile_level=level)
             budget = instance.target.violation_budget
@@ -236,9 +210,7 @@ def test_every_schedule_gets_its_own_state_however_few_are_kept(cases, kept, mon
     monkeypatch.setattr(verdicts_module, "_STATES", kept)
     for case in cases[:12]:
         verdicts, law = UnderLaw(case.instance), case.instance.traced_law
-        assert law is not None
         listed = all_candidates(case.instance, law.law, 10_000)
-        assert listed is not None
         for node in listed.by_cost(range(len(listed.nodes))).tolist():
             state = verdicts._state(
                 listed,
