@@ -1,7 +1,7 @@
 """One way to ask the oracle and every method that counts scenarios, for the tests that compare them.
 
-``written-out`` is the oracle itself (`tests.oracles.brute_force`), so that every case is tried on it, too; the
-others are whatever is registered with the meaning SCENARIOS.
+``written-out`` is the oracle itself (`tests.oracles.brute_force`), so that every case is tried on it,
+too; the others are whatever is registered with the meaning SCENARIOS.
 """
 
 import math
@@ -22,7 +22,7 @@ every_method = pytest.mark.parametrize("method", [JUDGE, *REGISTERED])
 
 
 def proven(method: str, instance: Instance, scenarios: Scenarios) -> tuple[float, Plan | None]:
-    """The proven optimum, infinite if there is none; plans are priced and counted by code that no solver uses.
+    """The proven optimum, infinite if there is none; plans are priced by code that no solver uses.
 
     The method is run by itself: what `depl.solve` adds, the numbers under the law and the verdict of the
     verifier, takes longer than the method.

@@ -23,14 +23,13 @@ def outcomes():
     """Ending, plan, and bounds of each."""
     names = ("an initial model", "switches that gain")
     found = [exact(AWKWARD[name].replace(maximum_epochs=3), Limits()) for name in names]
-    found += [
-        scenario_search(item.instance, Limits(scenarios=item.scenarios)) for item in tiny_problems(6, 3)
-    ]
+    counted = tiny_problems(6, 3)
+    found += [scenario_search(each.instance, Limits(scenarios=each.scenarios)) for each in counted]
     return [
         [
             outcome.termination.value,
             outcome.plan and [[row.model, row.cluster, row.resources] for row in outcome.plan.epochs],
-            [outcome.lower_bound, outcome.dual and outcome.dual.bound],
+            [outcome.lower_bound, *([outcome.dual.bound] if outcome.dual else [])],
         ]
         for outcome in found
     ]
@@ -38,14 +37,8 @@ def outcomes():
 
 def test_the_searches_give_the_same_answers_without_compiling():
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(ROOT)}
-    child = subprocess.run(
-        [sys.executable, "-c", PLAIN],
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=120,
-    )
+    options = {"env": environment, "capture_output": True, "text": True, "check": True, "timeout": 120}
+    child = subprocess.run([sys.executable, "-c", PLAIN], **options)
     with compiled_at_once():
         compiled = outcomes()
     assert sum(ending == "optimal" for ending, *_ in compiled) >= 4
