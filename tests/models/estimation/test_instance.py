@@ -1,5 +1,9 @@
-"""Instances from traces and a setup: which laws they get, what they remember of the runs, what is refused."""
+"""Setups, and the instances that they become with traces: laws, memory of runs, and what is refused."""
 
+import json
+
+import jsonschema
+import msgspec
 import numpy as np
 import pytest
 
@@ -15,15 +19,17 @@ from depl.models.estimation.instance import (
     significant,
     switch_law,
 )
+from depl.models.estimation.setup import Setup, setup_schema
 from depl.models.evaluation.evaluate import evaluate
 from depl.models.evaluation.traced_loss import only_whole_runs
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.instance import Instance
-from depl.models.problem.laws import Empirical, Normal, StudentT
+from depl.models.problem.laws import Deterministic, Empirical, Normal, StudentT
 from depl.models.problem.learning import ConstantImprovement
 from depl.models.solving.solve import solve
 from depl.models.traces.fingerprints import fingerprints
 from depl.models.traces.table import Traces
+from tests.cases.documents import ABSENT, put
 from tests.cases.fit_cases import SETUP, drawn, setup, traces_of, without_first_epoch
 from tests.problems import refusal
 
@@ -64,24 +70,21 @@ def test_a_fitted_instance_has_a_plan_that_keeps_its_target_and_remembers_its_ru
         held_out(renamed, fitted, own.schedules[0])
 
 
-@pytest.mark.parametrize(
-    ("options", "path", "message"),
-    [
-        *(
-            ({"diverged": wrong}, ".diverged", "whole number of runs from 0 to 1000")
-            for wrong in (-1, 1.0, True)
-        ),
-        *(({"diverged": 1, **law}, ".diverged", "counted beside whole runs") for law in PARTS),
-        *(({"confidence": wrong}, ".confidence", "at least 0.5 and below 1") for wrong in (0.4, 1.0)),
-        *(({"confidence": 0.9, **law}, ".confidence", "a confidence counts whole runs") for law in PARTS),
-        ({"care": 1.5}, ".care", "must lie between 0 and 1"),
-        ({"law": "linear"}, ".law", "must be affine or independent"),
-        ({"metric": "error_rate"}, ".metric", "no error_rate and no accuracy"),
-    ],
-)
-def test_impossible_options_are_refused_with_their_name(options, path, message):
+REFUSED = [
+    *(({"diverged": wrong}, "whole number of runs from 0 to 1000") for wrong in (-1, 1.0, True)),
+    *(({"diverged": 1, **law}, "counted beside whole runs") for law in PARTS),
+    *(({"confidence": wrong}, "at least 0.5 and below 1") for wrong in (0.4, 1.0)),
+    *(({"confidence": 0.9, **law}, "a confidence counts whole runs") for law in PARTS),
+    ({"care": 1.5}, "must lie between 0 and 1"),
+    ({"law": "linear"}, "must be affine or independent"),
+    ({"metric": "error_rate"}, "no error_rate and no accuracy"),
+]
+
+
+@pytest.mark.parametrize(("options", "message"), REFUSED)
+def test_impossible_options_are_refused_with_their_name(options, message):
     error = refusal(fit_instance, TRACES, setup(), **options)
-    assert error.path == path
+    assert error.path == f".{next(iter(options))}"
     assert message in error.message
 
 
@@ -89,8 +92,7 @@ def test_the_target_is_that_of_the_setup_from_the_mean_loss_before_training(fitt
     first = TRACES.loss[TRACES.epoch == 0]
     assert fitted.target.initial_loss == pytest.approx(first.mean(), rel=1e-6)
     assert fitted.target.maximum_loss == 1.2
-    given = setup(target=SETUP["target"] | {"initial_loss": 9})
-    found = fit_instance(TRACES, given)
+    found = fit_instance(TRACES, setup(target=SETUP["target"] | {"initial_loss": 9}))
     assert found.target.initial_loss == 9
     assert "$.target.initial_loss" not in {row.path for row in found.provenance}
 
@@ -118,20 +120,15 @@ def test_an_error_rate_may_take_the_place_of_the_loss():
     assert "error_rate" in {row.path: row.note for row in found.provenance}["$.traced_law.runs"]
 
 
-MOON = [SETUP["clusters"][0], SETUP["clusters"][1] | {"name": "moon"}]
-
-
-@pytest.mark.parametrize(
-    ("clusters", "path", "message"),
-    [
-        (MOON, ".clusters[1].name", "no run trained on 'moon'"),
-        (SETUP["clusters"][:1], ".cluster[3]", "'far' is not among the clusters"),
-    ],
-)
-def test_clusters_of_traces_and_setup_have_to_match_as_models_have(clusters, path, message):
-    error = refusal(fit_instance, TRACES, setup(clusters=clusters, transfers=[]))
-    assert error.path == path
-    assert message in error.message
+def test_clusters_of_traces_and_setup_have_to_match_as_models_have():
+    first, second = SETUP["clusters"]
+    for clusters, path, message in (
+        ([first, second | {"name": "moon"}], ".clusters[1].name", "no run trained on 'moon'"),
+        ([first], ".cluster[3]", "'far' is not among the clusters"),
+    ):
+        error = refusal(fit_instance, TRACES, setup(clusters=clusters, transfers=[]))
+        assert error.path == path
+        assert message in error.message
 
 
 def test_runs_that_were_not_evaluated_before_training_make_a_law_of_the_first_epoch():
@@ -208,3 +205,68 @@ def test_many_observed_values_are_drawn_together_without_moving_the_mean():
         assert law.moments().mean == pytest.approx(values.mean(), abs=1e-6)
         assert values.var() * (1 - 1 / 1600) <= law.moments().variance * (1 + 1e-6)
         assert law.moments().variance <= values.var() * (1 + 1e-6)
+
+
+# --- setups ----------------------------------------------------------------------------------------------
+
+STILL = ConstantImprovement(noise=Deterministic(value=0.5))
+BOTH = {"full": STILL, "cut": STILL}
+SHARED = ("name", "description", "clusters", "datasets", "transfers", "provenance")
+
+
+def test_an_instance_has_all_that_the_setup_has_and_a_setup_survives_its_own_json():
+    found = setup().with_improvements(BOTH, 3.5)
+    document, models = json.loads(found.to_json()), SETUP["models"]
+    assert document["target"] == SETUP["target"] | {"initial_loss": 3.5}
+    assert [model.name for model in found.models] == [model["name"] for model in models]
+    assert {name: document[name] for name in SHARED} == {name: SETUP[name] for name in SHARED}
+    assert (found.model("full").demand, found.model("cut").improvement) == (2, STILL)
+    target = SETUP["target"] | {"initial_loss": 4, "round_deadline": 9}
+    given = setup(target=target).with_improvements(BOTH, 3.5, name="other")
+    assert (given.target.initial_loss, given.target.round_deadline, given.name) == (4, 9, "other")
+    assert Setup.from_json(setup().to_json()) == setup()
+
+
+def test_another_target_replaces_the_bound_alone():
+    found = setup().replace_target(1.5)
+    assert found.target == msgspec.structs.replace(setup().target, maximum_loss=1.5)
+    assert found.replace_target(1.5) == found
+    assert [row.path for row in found.provenance] == ["$", "$.target.maximum_loss"]
+    assert {row.source for row in found.provenance} == {"assumed"}
+
+
+WRONG = """
+format | "depl-instance" | $.format | a 'depl-setup' one is needed
+version | 2 | $.version | update one of them
+clusters[0].capacity | -1 | $.clusters[0].capacity | > 0
+clusters[1].name | "edge" | $.clusters[1] | defined twice
+models[0].improvement | {} | $.models[0] | unknown field
+models[1].name | "full" | $.models[1] | defined twice
+models[0].compute | [{"epochs": [1]}] | $.models[0].compute[0].epochs | one entry per epoch
+transfers[0].dataset | "none" | $.transfers[0].dataset | not defined
+target.quantile_level | 0.9999999999999999 | $.target.quantile_level | cannot be told from rounding
+target.initial_model | "full" | $.target | unknown field
+datasets | [{"name": "a", "volume": 1}, {"name": "b", "volume": 1}] | $.datasets | give one dataset
+format | ABSENT | $ | `format`
+format | ABSENT | $ | 'depl instances schema --setup'
+name | ABSENT | $ | `name`
+target.maximum_time | ABSENT | $.target | give maximum_time or round_deadline
+"""
+
+
+@pytest.mark.parametrize("row", WRONG.strip().splitlines())
+def test_what_no_instance_could_have_is_refused_with_its_place_and_in_words_of_setups(row):
+    place, value, path, message = row.split(" | ")
+    document = put(SETUP, place, ABSENT if value == "ABSENT" else json.loads(value))
+    error = refusal(Setup.from_json, json.dumps(document))
+    assert error.path == path
+    assert message in error.message
+
+
+def test_the_schema_accepts_a_setup_and_refuses_an_instance():
+    schema = setup_schema()
+    jsonschema.validate(SETUP, schema)
+    instance: Instance = setup().with_improvements(BOTH, 3.5)
+    for wrong in (json.loads(instance.to_json()), {**SETUP, "clusters": []}, {"name": "a"}):
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate(wrong, schema)
