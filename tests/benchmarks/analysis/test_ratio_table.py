@@ -10,7 +10,6 @@ from depl.benchmarks.analysis.ratio_table import (
     Fate,
     Trial,
     mean_interval,
-    ratio,
     ratio_table,
     reference_table,
     tally,
@@ -82,24 +81,6 @@ def test_a_plan_below_a_claimed_optimum_and_a_bound_above_a_plan_are_counted():
         0,
         0,
     ]
-
-
-def test_a_time_limit_with_a_plan_is_compared_and_seconds_leave_out_refusals_and_what_was_killed():
-    found = tally([trial(attempt_of(cost=12, ending="time_limit"), PROOF)])
-    assert (found["at_limit"], found["mean"]) == (1, 1.2)
-    trials = [
-        trial(attempt_of(cost=10, seconds=2.0)),
-        trial(attempt_of(ending="refused", seconds=0.0)),
-        trial(attempt_of(ending="hung", seconds=None)),
-    ]
-    assert tally(trials)["median_seconds"] == tally(trials)["largest_seconds"] == 2.0
-
-
-@pytest.mark.parametrize(
-    ("cost", "bound", "expected"), [(3, 2, 1.5), (0, 0, 1), (1, 0, math.inf), (2, -1, math.inf)]
-)
-def test_the_ratio_of_zero_costs_is_one(cost, bound, expected):
-    assert ratio(cost, bound) == expected
 
 
 def test_trials_of_one_instance_are_drawn_together():

@@ -8,7 +8,6 @@ from scipy import stats
 
 from depl.benchmarks.figures.estimation import (
     draw_density,
-    draw_p_values,
     fit_figure,
     loss_band,
     p_values,
@@ -64,16 +63,6 @@ def test_a_histogram_counts_all_values_and_densities_are_those_of_the_law_with_i
     assert y == pytest.approx(stats.norm.pdf(x, values.mean(), values.std()), abs=1e-4)
     assert part.get_ydata() == pytest.approx(0.75 * y)
     assert [text.get_text() for text in axes.get_legend().get_texts()] == ["observed, 4000", "normal"]
-
-
-def test_p_values_stand_side_by_side_with_their_shares() -> None:
-    axes = panels(1)[1][0]
-    draw_p_values(axes, {"as printed": [0.01, 0.5, 0.99, 1.0], "honest": [0.0, 0.04]})
-    first, second = axes.containers
-    assert [sum(bar.get_height() for bar in bars) for bars in (first, second)] == [4, 2]
-    assert first[0].get_height() == 1
-    texts = [text.get_text() for text in axes.get_legend().get_texts()]
-    assert texts == ["as printed: 75 % above 0.05", "honest: 0 % above 0.05"]
 
 
 def test_the_fits_are_drawn_with_ratios_p_values_and_jumps(drawn: Traces) -> None:

@@ -176,11 +176,6 @@ def test_a_study_asks_every_draw_every_configuration_unless_it_says_otherwise(ti
     assert list(fewer.questions(draws, pair)) == []
 
 
-def test_a_configuration_without_time_is_refused():
-    with pytest.raises(InvalidInputError, match="time_limit must be positive, not 0"):
-        Configuration("exact", time_limit=0)
-
-
 SWEEPING = {"tasks": None, "run": None, "figures": None}
 SAME = (Configuration("exact"), Configuration("exact", gap=0.1))
 

@@ -78,17 +78,6 @@ def test_a_file_that_cannot_be_used_says_why(tmp_path, text, complaint):
         with_imports(all_suites(), [str(tmp_path / "mine.py")])
 
 
-def test_options_that_cannot_be_recorded_are_refused(tmp_path):
-    (tmp_path / "mine.py").write_text(
-        "from depl.benchmarks.suites.suite import *\nimport depl\n"
-        "SUITE = Suite('odd', '', lambda: [Draw('tiny', {}, lambda: depl.load('tiny'))],"
-        " (Configuration('depl-paper', options={'eta': print}),))",
-        encoding="utf-8",
-    )
-    with pytest.raises(InvalidInputError, match="options of configuration 'depl-paper' cannot be recorded"):
-        jobs_of(Request(suites=("odd",), imports=(str(tmp_path / "mine.py"),)))
-
-
 SUITE_OF = (
     "import sys\nimport depl\nimport numpy as np\nfrom depl.benchmarks.measure.registry import *\n"
     "def build():\n    return depl.load('tiny')\n"

@@ -300,18 +300,6 @@ def test_every_claim_has_readings_of_its_own_and_without_evidence_nothing_is_sai
         assert claim.where
 
 
-def test_the_tightest_target_is_judged_only_where_it_was_measured():
-    whole = at_ends((1, 1, 1), MIDDLE)
-    assert judge("all-when-tight", whole).ruling is HOLDS
-    rest = evidence([item for item in whole.attempts if item.labels["target"] != 5.0])
-    assert judge("all-when-tight", rest).ruling is Ruling.UNMEASURED
-    assert judge("intermediate-when-loose", rest).ruling is HOLDS
-    both = networks((20, 15, 10), (18, 10, 5))
-    assert judge("mobilenet-steeper", both).ruling is HOLDS
-    rest = evidence([item for item in both.attempts if item.labels["target"] != 13.0])
-    assert judge("mobilenet-steeper", rest).ruling is Ruling.UNMEASURED
-
-
 @pytest.mark.slow  # draws every figure of the committed records
 def test_every_pattern_of_a_claim_matches_a_figure():
     drawn = figures_of(evidence_of(read_attempts(RECORDED)).attempts)

@@ -68,14 +68,6 @@ def test_the_latest_version_of_a_suite_and_the_latest_attempt_at_a_task_count():
     assert [item.cost for item in evidence([first, again, *newer]).attempts] == [5.0]
 
 
-def test_ratios_are_over_proved_optima_alone():
-    proved = [attempt_of(cost=4.0, ending="optimal"), attempt_of(configuration="depl", cost=5.0)]
-    unproved = [attempt_of("two", "depl", cost=5.0, bound=4.0), attempt_of("two", "depl-paper")]
-    known = evidence([*proved, *unproved])
-    assert sorted((known.ratio(item) or 0.0) for item in known.attempts) == [0.0, 0.0, 1.0, 1.25]
-    assert all(known.reference(item).feasible for item in known.attempts)
-
-
 def test_a_family_has_its_points_from_the_tightest_target_to_the_loosest():
     plans = {"exact": [plan(cost, (0, 1, 3), quantile=4.5) for cost in (10, 8, 6)], "depl": [plan(None)] * 3}
     (points,) = evidence(paper(plans)[::-1]).families["paper"].values()

@@ -11,7 +11,6 @@ from depl.benchmarks.studies import closed_loop
 from depl.benchmarks.studies.closed_loop import (
     clairvoyant,
     fixed,
-    kept,
     of_cost,
     of_promise,
     refitted,
@@ -109,13 +108,6 @@ def test_after_good_luck_the_reset_rule_risks_again_what_it_had_won():
     # after a first epoch without gain 0.6 is out of reach; nothing is certified, and the run goes on
     assert len(trained(policy, [1.0, 1.0])) == 2
     assert (policy.certificate.method, policy.certificate.reached) == ("none", 0.0)
-
-
-def test_a_share_is_kept_if_two_standard_errors_reach_omega():
-    error = math.sqrt(0.9 * 0.1 / 100)
-    assert kept(0.9, 100, 0.9 + 1.99 * error)
-    assert not kept(0.9, 100, 0.9 + 2.01 * error)
-    assert kept(0.96, 10, 0.95)
 
 
 def test_a_policy_under_its_own_law_stays_itself_and_another_law_has_other_shifts():

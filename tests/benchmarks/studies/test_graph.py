@@ -2,19 +2,16 @@
 
 import math
 
-import networkx as nx
 import numpy as np
 import pytest
 
 from depl.benchmarks.studies import graph
 from depl.benchmarks.studies.helpers.path_peers import (
     arc_flow_optimum,
-    cspy_graph,
 )
 from depl.benchmarks.studies.helpers.path_problems import FAMILIES, family_problem
 from depl.heuristics.paths.setting import least_weight
-from tests.cases.additive_cases import all_paths, brute_force
-from tests.cases.label_cases import small_problem
+from tests.cases.additive_cases import brute_force
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -37,26 +34,6 @@ def test_the_program_answers_without_a_step_without_need_and_without_a_limit_of_
     assert arc_flow_optimum(problem.within(problem.maximum_time, -100.0)) == (math.inf, True)
     untimed = problem.within(math.inf, problem.maximum_loss)
     assert arc_flow_optimum(untimed).weight == pytest.approx(brute_force(untimed))
-
-
-def test_paths_of_the_graph_for_cspy_are_those_of_the_problem():
-    compared = 0
-    for seed in range(16):
-        problem = small_problem(seed)
-        if problem.epochs > 4 or problem.initial_loss <= problem.maximum_loss:
-            continue
-        graph, most = cspy_graph(problem)
-        weights = []
-        for nodes in nx.all_simple_paths(graph, "Source", "Sink") if "Source" in graph else ():
-            steps = [graph.edges[edge] for edge in nx.utils.pairwise(nodes)]
-            used = sum(step["res_cost"] for step in steps)
-            assert all((step["res_cost"] >= 0).all() for step in steps)
-            if (used <= np.array(most)).all():
-                weights.append(sum(step["weight"] for step in steps))
-        expected = [problem.totals(path)[0] for path in all_paths(problem) if problem.feasible(path)]
-        assert sorted(weights) == pytest.approx(sorted(expected))
-        compared += 1
-    assert compared >= 5
 
 
 def test_a_point_counts_paths_that_are_missed_and_those_that_are_best():

@@ -60,22 +60,6 @@ def test_the_mean_over_all_splits_is_their_enumeration(decimals, calibration, le
     assert found == pytest.approx(np.mean(splits, axis=0))
 
 
-LABELS = np.arange(40) % 4
-
-
-@pytest.mark.parametrize(
-    ("table", "labels", "level", "calibration", "found"),
-    [
-        (np.eye(4)[:, LABELS], LABELS, 0.9, 20, (1, 1)),  # who knows
-        (np.full((4, 40), 0.25), LABELS, 0.9, 20, (1, 4)),  # who guesses
-        ([[0.9, 0.8, 0.7, 0.6]], np.zeros(4, int), 0.5, 3, (0.5, 0.5)),  # a single class
-        (*drawn(30, seed=6), 0.95, 18, (1, 3)),  # too few to calibrate: all classes
-    ],
-)
-def test_sets_that_can_be_told(table, labels, level, calibration, found):
-    assert mean_prediction_sets(table, labels, level, calibration) == pytest.approx(found)
-
-
 def test_sets_after_an_epoch_are_those_of_the_run_that_stops_there():
     schedule = [EDGE, EDGE, FAR, FAR]
     loss, coverage, size = judged(FAMILY, schedule, 3, (3, 8))

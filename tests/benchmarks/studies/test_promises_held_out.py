@@ -9,7 +9,6 @@ import pytest
 
 from depl.benchmarks.measure.results import RESULTS, read
 from depl.benchmarks.studies import promises_kept
-from depl.benchmarks.studies.helpers.collections import known_runs, shipped_runs
 from depl.benchmarks.studies.promises_held_out import (
     INDEPENDENT,
     KNOWN,
@@ -21,8 +20,6 @@ from depl.benchmarks.studies.promises_held_out import (
     _values,
     delivered,
     fixed_plans,
-    judged,
-    targets_of,
 )
 from depl.models.traces.table import Traces
 from tests.models.estimation.test_affine import EPOCHS, drawn
@@ -52,25 +49,6 @@ def test_a_promise_is_refuted_by_the_exact_test(missed, refuted):
     found = _counted((("m", "c"),), 1.0, 0.9, traces)
     assert found == {"judges": 10, "kept": 10 - missed, "refuted": refuted}
     assert _counted((("n", "c"),), 1.0, 0.9, traces) == {"judges": 0, "kept": 0, "refuted": False}
-
-
-@pytest.mark.slow
-def test_what_is_delivered_is_a_count_of_held_out_runs_that_began_like_the_plan():
-    traces = shipped_runs("drawn")
-    known = known_runs(traces, "few", 0)
-    (target,) = targets_of(traces, quantiles=(0.6,))
-    asked = {"levels": (0.8,), "confidences": (None,), "quantiles": (0.6,)}
-    (promise,) = judged({"collection": "drawn", "known": "few", "draw": 0, **asked})
-    table, plans = traces.matrix(), traces.schedules
-    # some schedule has exactly these counts at some epoch, among the runs that were not known
-    counts = {
-        (int(through.sum()), int((table[through, k] <= target).sum()))
-        for plan in set(plans)
-        for k in range(1, len(plan) + 1)
-        for through in [np.array([other[:k] == plan[:k] for other in plans]) & ~known]
-    }
-    assert promise["judges"] > 0
-    assert (promise["judges"], promise["kept"]) in counts
 
 
 def by_cell(rows):

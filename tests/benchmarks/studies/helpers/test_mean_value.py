@@ -5,7 +5,6 @@ import math
 import numpy as np
 import pytest
 
-from depl.benchmarks.measure.outcome import tried
 from depl.benchmarks.studies.helpers.mean_value import STEP, mean_value, repair
 from depl.instances.generator import random_instances
 from depl.instances.library import load
@@ -61,21 +60,6 @@ def test_means_are_those_of_the_law_and_steps_of_a_repair_are_optima_by_enumerat
             means = means.replace(maximum_loss=found.expected_loss - STEP)
             compared += 1
     assert compared >= 10
-
-
-def test_best_exp_finds_the_repaired_plan(drawn):
-    single = random_instances(
-        np.random.default_rng(5), 6, models=(2, 2), clusters=(1, 1), datasets=(1, 1), maximum_epochs=(2, 5)
-    )
-    compared = 0
-    for instance in (*drawn, *single):
-        plans, other = repair(instance, 10.0, 60), tried(instance, "expected-cost", time_limit=10)
-        if plans and plans[-1].kept and other.cost is not None:
-            found = plans[-1]
-            assert found.cost == pytest.approx(other.cost, rel=1e-9)
-            assert found.cost >= solve(instance, "exact", time_limit=10).cost * (1 - 1e-9)
-            compared += 1
-    assert compared >= 4
 
 
 def test_what_has_no_means_is_refused_and_forbidden_switches_stay_forbidden():
