@@ -18,7 +18,7 @@ from depl.instances.training.recorded import recorded_traces
 from tests.cases.attempts_factory import attempt_of
 from tests.cases.report_cases import METHODS, TARGETS, costs, evidence, paper, plan, record
 
-HOLDS, FAILS, PART = Ruling.HOLDS, Ruling.FAILS, Ruling.PARTLY
+HOLDS, FAILS = Ruling.HOLDS, Ruling.FAILS
 MIXED = "other readings do not all agree"
 FAST, MIDDLE, SLOW = (6, 0, 0), (0, 4, 0), (0, 0, 4)
 
