@@ -75,7 +75,7 @@ def judge(instance: Instance, tree: Tree, found: PolicyResult) -> None:
             assert tree.least_failure() > budget
         return
     rho = Fraction(found.failure_cost)
-    best = tree.lagrangian(rho, budget)
+    best = tree.best(rho, budget)
     assert best is not None
     assert found.lower_bound <= float(best) * (1 + 1e-9)
     first = found.policy.nodes[found.policy.start].trainings

@@ -1,15 +1,14 @@
 """Tiny watched runs, solved on the tree of all their losses in exact fractions; used by tests only.
 
 Nothing of `depl.models.policy` or the verifier is called. A `Tree` lists what may be trained at each mode and
-how the loss moves then: the least expected cost plus price of failures comes by recursion, all deterministic
-policies by enumeration, and a policy from a file is followed loss by loss. `Counting` follows one over all
-combinations of whole runs.
+how the loss moves then. Expected cost and failure of policies that are best at some price are put together
+from the end on. A policy from a file is followed loss by loss, by `Counting` over all combinations of runs.
 """
 
 import itertools
 import math
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import NamedTuple
@@ -25,13 +24,30 @@ Point = tuple[Fraction, Fraction]
 """Expected cost, and probability that the target is not reached."""
 
 
-def mixed(rows: Sequence[tuple[Fraction, Iterable[Point]]]) -> set[Point]:
+def hull(points: Iterable[Point]) -> list[Point]:
+    """The points that are best at some price of a failure, from the cheapest on."""
+    found: list[Point] = []
+    for cost, failure in sorted(set(points)):
+        if found and failure >= found[-1][1]:
+            continue
+        while len(found) > 1:
+            (a, b), (c, d) = found[-2:]
+            if (c - a) * (failure - b) > (d - b) * (cost - a):
+                break
+            found.pop()  # on the line between its neighbours, or above it
+        found.append((cost, failure))
+    return found
+
+
+Kept = Callable[[Iterable[Point]], Collection[Point]]
+"""What is kept of the policies from somewhere on: `hull`, or ``set`` for all of them."""
+
+
+def mixed(rows: Iterable[tuple[Fraction, Iterable[Point]]], kept: Kept) -> Collection[Point]:
     """All means of one point of every row, with the probabilities of the rows."""
-    found = set()
-    for chosen in itertools.product(*(row for _, row in rows)):
-        pairs = list(zip((share for share, _ in rows), chosen, strict=True))
-        cost = sum((share * point[0] for share, point in pairs), Fraction(0))
-        found.add((cost, sum((share * point[1] for share, point in pairs), Fraction(0))))
+    found: Collection[Point] = [(Fraction(0), Fraction(0))]
+    for share, points in rows:
+        found = kept((cost + share * c, failure + share * f) for cost, failure in found for c, f in points)
     return found
 
 
@@ -83,7 +99,8 @@ class Tree:
     moves: Callable[[int, Hashable], list[Move]]
     may_stop: Callable[[Hashable], bool]
     abandon_at_start: bool = False
-    _values: dict[object, Point] = field(default_factory=dict)
+    kept: Kept = hull
+    _points: dict[State, Collection[Point]] = field(default_factory=dict)
 
     def met(self, state: State) -> bool:
         return self.may_stop(state.mode) and state.loss <= self.limit + MET
@@ -103,100 +120,53 @@ class Tree:
     def ended(self, state: State) -> Point:
         return Fraction(0), Fraction(0 if self.met(state) else 1)
 
-    # -- recursion ---------------------------------------------------------------------------------------
-
-    def best(self, state: State, price: Fraction, free: bool = False) -> Point:
-        """C and F of a policy that is best from here at a price of a failure."""
-        key = state, price, free
-        if key not in self._values:
-            found = [self.ended(state)] if self.may_quit(state) else []
-            for move in self.options(state):
-                cost, failure = Fraction(0 if free else move.price), Fraction(0)
-                for share, following in self.after(state, move):
-                    own = self.best(following, price, free)
-                    cost, failure = cost + share * own[0], failure + share * own[1]
-                found.append((cost, failure))
-            self._values[key] = min(found, key=lambda point: (point[0] + price * point[1], point[1]))
-        return self._values[key]
-
-    def best_start(self, price: Fraction, free: bool = False) -> Point:
-        points = [self._mean(start, lambda state: self.best(state, price, free)) for start in self.starts]
-        return min(points, key=lambda point: point[0] + price * point[1])
-
-    def value(self, price: Fraction) -> Fraction:
-        cost, failure = self.best_start(price)
-        return cost + price * failure
-
-    def _mean(self, start: Beginning, of: Callable[[State], Point]) -> Point:
-        rows = [(share, of(State(0, start.mode, loss))) for loss, share in start.losses.items()]
-        return sum(share * row[0] for share, row in rows), sum(share * row[1] for share, row in rows)  # type: ignore[return-value]
-
-    def least_failure(self) -> Fraction:
-        return self.best_start(Fraction(1), free=True)[1]
-
-    def lagrangian(self, rho: Fraction, budget: Fraction) -> Fraction | None:
-        """max over lam >= rho of V(lam) - (lam - rho) p, by cutting planes that end; None: unbounded."""
-        if self.least_failure() > budget:
-            return None
-        points = [self.best_start(rho)]
-        if points[0][1] <= budget:
-            return self.value(rho)
-        careful = self.best_start(Fraction(10**9))
-        points.append(careful)
-        keeping, failing = careful, points[0]
-        assert keeping[1] <= budget
-        while True:
-            price = max(rho, (keeping[0] - failing[0]) / (failing[1] - keeping[1]))
-            found = self.best_start(price)
-            if found[0] + price * found[1] >= failing[0] + price * failing[1]:
-                return self.value(price) - (price - rho) * budget
-            keeping, failing = (found, failing) if found[1] <= budget else (keeping, found)
-
-    def ratio(self) -> Fraction | None:
-        """inf C / (P - P0), by Dinkelbach's iteration in fractions; None if nothing is gained by training."""
-        found: Fraction | None = None
-        for start in self.starts:
-            alone = Tree([start], self.limit, self.epochs, self.moves, self.may_stop, self.abandon_at_start)
-            missed = alone._mean(start, alone.ended)[1]
-            point = alone.best_start(Fraction(10**9))
-            if point[1] >= missed:
-                continue
-            own = point[0] / (missed - point[1])
-            while True:
-                point = alone.best_start(own)
-                if point[1] >= missed or point[0] / (missed - point[1]) >= own:
-                    break
-                own = point[0] / (missed - point[1])
-            found = own if found is None else min(found, own)
-        return found
-
     # -- all policies ------------------------------------------------------------------------------------
 
-    def every_policy(self) -> set[Point]:
-        """C and F of all deterministic policies."""
-
-        def all_of(state: State) -> set[Point]:
-            found = {self.ended(state)} if self.may_quit(state) else set()
+    def points(self, state: State) -> Collection[Point]:
+        """C and F of the policies from a state on."""
+        if state not in self._points:
+            found = [self.ended(state)] if self.may_quit(state) else []
             for move in self.options(state):
-                rows = [(share, all_of(following)) for share, following in self.after(state, move)]
-                found |= {(move.price + cost, failure) for cost, failure in mixed(rows)}
-            return found
+                rows = ((share, self.points(following)) for share, following in self.after(state, move))
+                found += [(move.price + cost, failure) for cost, failure in mixed(rows, self.kept)]
+            self._points[state] = self.kept(found)
+        return self._points[state]
 
-        points: set[Point] = set()
-        for start in self.starts:
-            rows = [(share, all_of(State(0, start.mode, loss))) for loss, share in start.losses.items()]
-            points |= mixed(rows)
-        return points
+    def begun(self, start: Beginning) -> Collection[Point]:
+        """C and F of the policies that begin so."""
+        rows = ((share, self.points(State(0, start.mode, loss))) for loss, share in start.losses.items())
+        return mixed(rows, self.kept)
 
-    def best_mixture(self, rho: Fraction, budget: Fraction) -> Fraction | None:
-        """min C + rho F over draws among all policies with F <= budget, of which two are enough; or None."""
-        points = self.every_policy()
+    def policies(self) -> Collection[Point]:
+        """C and F of the policies."""
+        return self.kept(point for start in self.starts for point in self.begun(start))
+
+    def least_failure(self) -> Fraction:
+        return min(failure for _, failure in self.policies())
+
+    def best(self, rho: Fraction, budget: Fraction) -> Fraction | None:
+        """min C + rho F over draws among policies with F <= budget, of which two are enough; or None."""
+        points = self.policies()
         keeping = [point for point in points if point[1] <= budget]
         values = [cost + rho * failure for cost, failure in keeping]
-        for low, high in itertools.product(keeping, points.difference(keeping)):
+        for low, high in itertools.product(keeping, [point for point in points if point[1] > budget]):
             share = (budget - low[1]) / (high[1] - low[1])
             values.append((1 - share) * low[0] + share * high[0] + rho * budget)
         return min(values, default=None)
+
+    def ratio(self) -> Fraction | None:
+        """inf C / (P - P0), which is at a corner of all policies; None if nothing is gained by training."""
+        found = []
+        for start in self.starts:
+            missed = self._mean(start, self.ended)[1]
+            found += [cost / (missed - failure) for cost, failure in self.begun(start) if failure < missed]
+        return min(found, default=None)
+
+    def _mean(self, start: Beginning, of: Callable[[State], Point]) -> Point:
+        (point,) = mixed(
+            ((share, [of(State(0, start.mode, loss))]) for loss, share in start.losses.items()), set
+        )
+        return point
 
     # -- a policy from a file ----------------------------------------------------------------------------
 

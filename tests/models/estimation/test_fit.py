@@ -1,5 +1,6 @@
 """Laws from known laws, in every combination: what went in comes out, nothing is left out in silence."""
 
+import json
 import math
 
 import numpy as np
@@ -16,7 +17,7 @@ from depl.models.problem.laws import Deterministic, Empirical, FloatArray, Inver
 from depl.models.problem.learning import ConstantImprovement
 from depl.models.traces.table import Traces, joined
 from tests.cases.drawn_traces import draw_traces, two_models
-from tests.problems import site
+from tests.problems import refusal, site
 
 KS = np.arange(1, 31, dtype=float)
 A, B = 2.0, 3.0
@@ -231,23 +232,24 @@ def test_nineteen_of_twenty_intervals_contain_the_truth():
     assert (inside / 300 >= 0.915).all()
 
 
-@pytest.mark.parametrize(
-    ("values", "epochs", "message"),
-    [
-        (np.ones(5), np.arange(1, 6), r"the shape \(runs, epochs\)"),
-        (np.ones((1, 5)), np.arange(1, 5), "for 4 epochs"),
-        (np.ones((1, 5)), np.arange(5), "counted from 1"),
-        (np.ones((1, 3)), [1, 2, 2], "the same one"),
-        (np.array([[1.0, np.inf, 1, 1]]), np.arange(1, 5), "finite"),
-        (np.ones((2, 2)), [1, 2], "at least 3 epochs and 4 improvements, not 2 and 4"),
-        (np.ones((1, 3)), [1, 2, 3], "not 3 and 3"),
-        (np.zeros((2, 4)), np.arange(1, 5), "does not move"),
-        (np.array([[1.0] * 4, [-1.0] * 4]), np.arange(1, 5), "does not move on average"),
-    ],
-)
-def test_improvements_without_a_curve_are_refused(values, epochs, message):
-    with pytest.raises(InvalidInputError, match=message):
-        fit_curve(values, epochs, rng())
+NO_CURVE = """
+[1, 1, 1, 1, 1] | [1, 2, 3, 4, 5] | the shape (runs, epochs)
+[[1, 1, 1, 1, 1]] | [1, 2, 3, 4] | for 4 epochs
+[[1, 1, 1, 1, 1]] | [0, 1, 2, 3, 4] | counted from 1
+[[1, 1, 1]] | [1, 2, 2] | the same one
+[[1, Infinity, 1, 1]] | [1, 2, 3, 4] | finite
+[[1, 1], [1, 1]] | [1, 2] | at least 3 epochs and 4 improvements, not 2 and 4
+[[1, 1, 1]] | [1, 2, 3] | not 3 and 3
+[[0, 0, 0, 0], [0, 0, 0, 0]] | [1, 2, 3, 4] | does not move
+[[1, 1, 1, 1], [-1, -1, -1, -1]] | [1, 2, 3, 4] | does not move on average
+"""
+
+
+@pytest.mark.parametrize("row", NO_CURVE.strip().splitlines())
+def test_improvements_without_a_curve_are_refused(row):
+    values, epochs, message = row.split(" | ")
+    told = refusal(fit_curve, np.array(json.loads(values), dtype=float), json.loads(epochs), rng())
+    assert message in str(told)
 
 
 #   run  epoch  model  cluster  loss  start

@@ -52,7 +52,7 @@ def test_of_the_numbers_of_epochs_the_one_is_taken_whose_policies_cost_least():
     values = {}
     for epochs in range(1, 6):
         share = instance.replace(maximum_epochs=epochs, round_deadline=4.0 / epochs)
-        best = tree_of(share).lagrangian(30, share.target.violation_budget)
+        best = tree_of(share).best(30, share.target.violation_budget)
         if best is not None:
             values[epochs] = float(best)
     assert values[found.policy.maximum_epochs] < min(values.values()) * 1.01

@@ -1,6 +1,7 @@
 """Traces in CSV and npz files: what is written is read back, and what is wrong is found with its row."""
 
 import io
+import json
 import zipfile
 
 import numpy as np
@@ -176,28 +177,34 @@ def plain(**changes):
     return columns | changes
 
 
+WRONG_COLUMNS = """
+{"loss": [2.0, NaN]} | , column loss, row 1 | finite
+{"loss": ["a", "b"]} | , column loss | not numbers
+{"loss": [2.0]} | , column loss | has 1 row
+{"speed": [1, 2]} | , speed | unknown array
+{"format": "depl-scenarios"} | , format | 'depl-traces' is read here
+{"version": 9} | , version | '1' is read here, and nothing newer
+{"model": [0, 1], "model_names": ["m"]} | , column model | indices of the 1 names
+{"model_names": ["m"]} | , column model | indices of the 1 names
+{"model": [0, 0], "model_names": [1.5]} | , column model_names | row of names
+{"loss_decimals": 3} | , column loss | not the whole numbers
+{"loss": [2, 1], "loss_decimals": 99} | , column loss_decimals | from 0 to 15
+{"provenance": "no"} | , column provenance | not a JSON document
+{"provenance": "{\\"a\\": \\"b\\", \\"a\\": \\"c\\"}"} | , column provenance.a | given twice
+{"provenance": "[1]"} | , column provenance | object
+{"cluster": null} | | there is no column 'cluster'
+"""
+ROWS = ([cell.strip() for cell in row.split("|")] for row in WRONG_COLUMNS.strip().splitlines())
+
+
 @pytest.mark.parametrize(
     ("changes", "place", "message"),
     [
-        ({"loss": [2.0, np.nan]}, ", column loss, row 1", "finite"),
-        ({"loss": ["a", "b"]}, ", column loss", "not numbers"),
+        *((json.loads(changes), place, message) for changes, place, message in ROWS),
         ({"loss": np.array([2, "x"], dtype=object)}, "", "no npz file of columns"),
-        ({"loss": [2.0]}, ", column loss", "has 1 row"),
-        ({"speed": [1, 2]}, ", speed", "unknown array"),
-        ({"format": "depl-scenarios"}, ", format", "'depl-traces' is read here"),
-        ({"version": 9}, ", version", "'1' is read here, and nothing newer"),
-        ({"model": [0, 1], "model_names": ["m"]}, ", column model", "indices of the 1 names"),
-        ({"model_names": ["m"]}, ", column model", "indices of the 1 names"),
-        ({"model": [0, 0], "model_names": [1.5]}, ", column model_names", "row of names"),
-        ({"loss_decimals": 3}, ", column loss", "not the whole numbers"),
-        ({"loss": [2, 1], "loss_decimals": 99}, ", column loss_decimals", "from 0 to 15"),
-        ({"provenance": "no"}, ", column provenance", "not a JSON document"),
         ({"provenance": "[" * 10**5}, ", column provenance", "object"),
-        ({"provenance": '{"a": "b", "a": "c"}'}, ", column provenance.a", "given twice"),
         ({"epoch": np.array([2**63, 2**63 + 1], dtype=np.uint64)}, ", column epoch", "beyond 64 bits"),
         ({"loss": np.array([1, 1e300]).astype("g") ** 9}, ", column loss, row 1", "finite number, not inf"),
-        ({"provenance": "[1]"}, ", column provenance", "object"),
-        ({"cluster": None}, "", "there is no column 'cluster'"),
     ],
 )
 def test_a_wrong_archive_is_refused_with_the_place(tmp_path, changes, place, message):
