@@ -70,8 +70,6 @@ INFEASIBLE = (Status.INFEASIBLE, None, math.inf)
     ],
 )
 def test_what_can_be_said_of_a_program_is_an_answer(change, answer, solve_with):
-    if solve_with == "scip":
-        pytest.importorskip("pyscipopt")
     model = knapsack()
     change(model)
     said = solve_program(model, solve_with=solve_with)
@@ -101,8 +99,6 @@ def test_an_unknown_option_a_bad_value_and_an_unknown_solver_are_refused(
     if solve_with == "missing":
         monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
         solve_with = "scip"
-    elif solve_with == "scip":
-        pytest.importorskip("pyscipopt")
     with pytest.raises(InvalidInputError, match=words):
         solve_program(knapsack(), options=options, solve_with=solve_with)
 

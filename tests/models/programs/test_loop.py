@@ -19,7 +19,6 @@ from tests.cases.sampled_plans import HARD_OPTIMUM, cheapest, drawn_problems, ha
 @pytest.mark.parametrize("forms", [FORMS, FORMS[:1]])
 def test_both_forms_the_search_and_all_plans_one_by_one_agree(forms):
     """The linear form by HiGHS, as printed by SCIP, and the finished program handed to another solver."""
-    pytest.importorskip("pyscipopt")
     for problem in drawn_problems(5, 8)[slice(2) if forms == FORMS else slice(2, 8)]:
         optimum = cheapest(problem)
         search = find("scenario-search").run(problem.instance, Limits(scenarios=problem.scenarios))
@@ -40,7 +39,6 @@ def test_both_forms_the_search_and_all_plans_one_by_one_agree(forms):
 
 
 def test_the_printed_program_is_an_option_of_the_method_and_says_what_it_needs(tiny, monkeypatch):
-    pytest.importorskip("pyscipopt")
     result = depl.solve(tiny, "milp", scenarios=12, options={"form": "cone"})
     assert result.solution is Solution.PROVEN_OPTIMAL
     assert result.tolerances == {"numerics/feastol": 1e-8, "limits/gap": 0.0, "limits/absgap": 0.0}

@@ -48,8 +48,6 @@ def on_both(choices):
 
 @pytest.mark.parametrize("form", ["price", "cone"])
 def test_the_cheapest_plan_under_the_rows_is_found_and_said_to_be_that(tiny, problem, form):
-    if form == "cone":
-        pytest.importorskip("pyscipopt")
     result = solve(tiny, on_both_clusters, options={"form": form})
     assert result.cost == pytest.approx(least(problem, on_both), rel=1e-9)
     assert result.cost > least(problem) * (1 + 1e-6)  # so the rows mattered
@@ -194,7 +192,6 @@ def test_what_no_linear_program_of_the_method_holds_is_refused_by_name(tiny, rea
 
 
 def test_rows_on_resources_and_for_methods_without_a_program_are_refused(tiny, problem):
-    pytest.importorskip("pyscipopt")
     with pytest.raises(NotCoveredError, match="the row 'own' speaks of 'x', but resources"):
         solve_sampled(problem, Limits(rows=own(lambda m: next(iter(m.x.values())) <= 1)), form="cone")
     for method in ("exact", "scenario-search"):
