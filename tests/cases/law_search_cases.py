@@ -7,8 +7,6 @@ Violations of written-out plans come from `certified_violation`, which knows not
 import functools
 import itertools
 import math
-from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pytest
@@ -16,22 +14,19 @@ import pytest
 import depl
 from depl.instances.generator import random_instances
 from depl.models.evaluation.evaluate import evaluate
-from depl.models.exact.assignments import Assignment, assignments
+from depl.models.exact.assignments import assignments
 from depl.models.exact.choices import Choices
 from depl.models.exact.chords import ChordedProblem
 from depl.models.exact.kernels import _change, _violation
 from depl.models.exact.law import Law, LawSubproblem
-from depl.models.exact.law_grid import Grid, GridSteps, make_grid
+from depl.models.exact.law_grid import GridSteps, make_grid
 from depl.models.exact.law_judge import LawJudge, Moments
 from depl.models.exact.listing import enumerate_plans
 from depl.models.exact.prices import Prices
 from depl.models.exact.search import Search
-from depl.models.foundation.interval import Interval
-from depl.models.problem.epochs import FinalLoss, compose, loss_step
-from depl.models.problem.instance import Instance
-from depl.models.problem.laws import FloatArray, Forbidden, InverseGamma, Lognormal, Normal, Zero
-from depl.models.problem.learning import Improvement, InverseSqrtImprovement
-from depl.models.problem.plan import Plan
+from depl.models.problem.epochs import compose, loss_step
+from depl.models.problem.laws import Forbidden, InverseGamma, Lognormal, Normal, Zero
+from depl.models.problem.learning import InverseSqrtImprovement
 from depl.models.risk.certify import certified_violation
 from depl.models.solving.methods import Limits
 from depl.models.solving.result import Solution, Termination
@@ -45,7 +40,7 @@ SHAPE = {"models": (2, 3), "clusters": (1, 2), "datasets": (1, 2)}
 constant, tabled = gain, gains
 
 
-def make(improvements: Sequence[Improvement], switch: Any = ZERO, **fields: Any) -> Instance:
+def make(improvements, switch=ZERO, **fields):
     """One cluster, one dataset, models m0, m1, ... of growing demand; T_max = 20, l_max = 6, omega = 0.9."""
     models = [model(f"m{index}", of, 2 + index) for index, of in enumerate(improvements)]
     limits = {"maximum_epochs": 4, "maximum_time": 20.0, "datasets": {"data": 1}}
@@ -95,7 +90,7 @@ AWKWARD = {
 }  # fmt: skip
 
 
-def normals(seed: int, switching: bool = False, **fields: Any) -> Instance:
+def normals(seed, switching=False, **fields):
     """Models with normal gains or certain ones, the second decaying; numbers are whole, or they are not."""
     rng = np.random.default_rng([5, seed])
     models = []
@@ -118,27 +113,27 @@ def normals(seed: int, switching: bool = False, **fields: Any) -> Instance:
     return instance(*models, clusters=places, datasets={"d": 1}, other_switches=ZERO, **limits | fields)
 
 
-def chorded(instance: Instance) -> ChordedProblem:
+def chorded(instance):
     """On all chords."""
     problem = Choices(instance)
     return ChordedProblem(instance, LawJudge(problem, 0), Moments.of(problem))
 
 
-def grid_for(instance: Instance, points: int, tilt: float, length: int, room: float = 1.0) -> Grid:
+def grid_for(instance, points, tilt, length, room=1.0):
     """A grid that goes ``room`` falls above the start and two falls below the target."""
     fall = instance.target.initial_loss - instance.target.maximum_loss
     return make_grid(instance, points, tilt, length, 2.0 * fall, room * fall)
 
 
 def subproblem(
-    problem: Choices,
-    length: int,
-    grid: Grid,
-    cells: int = 24,
-    multiplier: float = 1.0,
-    cutoff: float = 60.0,
-    assignment: Assignment | None = None,
-) -> LawSubproblem:
+    problem,
+    length,
+    grid,
+    cells=24,
+    multiplier=1.0,
+    cutoff=60.0,
+    assignment=None,
+):
     """A subproblem with everything on the same grid."""
     chosen = list(assignments(problem))[-1] if assignment is None else assignment
     steps = GridSteps(problem, grid.step, grid.step * (grid.size - 1))
@@ -146,13 +141,13 @@ def subproblem(
     return LawSubproblem(problem, prices, chosen, length, (multiplier,), cutoff, grid, steps, cells)
 
 
-def extras(search: LawSubproblem) -> FloatArray:
+def extras(search):
     """Price of every kind at every epoch above the cheapest kind, from the definition; shape (K, J)."""
     priced = search.assignment.cheapest(search.prices.at(search.multipliers[0]))[: search.length]
     return np.asarray(priced - priced.min(axis=1, keepdims=True))
 
 
-def final_loss_of(problem: Choices, assignment: Assignment, kinds: Sequence[int]) -> FinalLoss:
+def final_loss_of(problem, assignment, kinds):
     """l(K) of a sequence of kinds, by the recursion of Sec. III."""
     instance, before, steps = problem.instance, problem.instance.target.initial_model, []
     for epoch, kind in enumerate(kinds, start=1):
@@ -164,17 +159,17 @@ def final_loss_of(problem: Choices, assignment: Assignment, kinds: Sequence[int]
 
 
 @functools.cache
-def interval_of(loss: FinalLoss, maximum_loss: float) -> Interval:
+def interval_of(loss, maximum_loss):
     """Certified interval of P(l(K) > l_max)."""
     return certified_violation(loss, maximum_loss)
 
 
-def violation_of(loss: FinalLoss, maximum_loss: float) -> float:
+def violation_of(loss, maximum_loss):
     """Its upper end."""
     return interval_of(loss, maximum_loss).upper
 
 
-def prefix_bound(search: LawSubproblem, prefix: Sequence[int], budget: float) -> float:
+def prefix_bound(search, prefix, budget):
     """What the search says of the last child of a prefix with ``budget`` of extra charge left after it."""
     laws = search._risk._replace(tops=np.zeros(search.length + 1, dtype=np.int64), most=math.inf)
     now = np.ones(search._table.shape[-1], dtype=np.complex128)
@@ -186,12 +181,12 @@ def prefix_bound(search: LawSubproblem, prefix: Sequence[int], budget: float) ->
     return float(min(_violation(laws, search._table, now, len(prefix) - 1, before, prefix[-1], cell), 2.0))
 
 
-def doubt(search: LawSubproblem) -> float:
+def doubt(search):
     """What wraps round and what the laws' distribution functions may be off, as the search reckons it."""
     return float(search._risk.most - (1 - search.problem.instance.target.quantile_level))
 
 
-def law_search(instance: Instance) -> Search:
+def law_search(instance):
     """Ready to search by laws on grids, whatever they are."""
     problem = Choices(instance)
     search = Search(Law(problem, LawJudge(problem, 0)), Limits())
@@ -199,7 +194,7 @@ def law_search(instance: Instance) -> Search:
     return search
 
 
-def best_completion(search: LawSubproblem, prefix: Sequence[int], budget: float) -> float:
+def best_completion(search, prefix, budget):
     """Least violation of all plans that continue a prefix within the budget of extra charge; 2 if none."""
     above, count = extras(search), len(prefix)
     least = 2.0
@@ -213,14 +208,14 @@ def best_completion(search: LawSubproblem, prefix: Sequence[int], budget: float)
     return least
 
 
-def cost_of(instance: Instance, plan: Plan | None) -> float:
+def cost_of(instance, plan):
     """Cost of a plan, without its loss; infinite where there is none."""
     return math.inf if plan is None else evaluate(instance, plan, quantile=False).cost
 
 
-def require_agreement(instance: Instance) -> Termination:
+def require_agreement(instance):
     """`exact` and `enumerate` prove the same, and what `exact` tells on the way is on either side of it."""
-    told: list[tuple[float, float]] = []
+    told = []
     known = enumerate_plans(instance, Limits())
     found = depl.solve(instance, "exact", progress=lambda _, cost, bound: told.append((cost, bound)))
     optimum = math.inf if known.plan is None else cost_of(instance, known.plan)
@@ -241,6 +236,6 @@ def require_agreement(instance: Instance) -> Termination:
     return found.termination
 
 
-def drawn(count: int, epochs: tuple[int, int]) -> tuple[Instance, ...]:
+def drawn(count, epochs):
     """Random instances with two or three models, one or two clusters and datasets."""
     return random_instances(np.random.default_rng(20260501), count, maximum_epochs=epochs, **SHAPE)

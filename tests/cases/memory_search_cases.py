@@ -12,7 +12,7 @@ from tests.cases.traced_law_cases import reading
 from tests.models.evaluation.test_traced_sampling import by_statement, stream
 from tests.oracles.traced_law import Oracle, Schedule, on_scale
 
-LIMITS: list[dict[str, float | None]] = [
+LIMITS = [
     {"maximum_time": 20.0},
     {"maximum_time": 4.0},
     {"maximum_time": None, "round_deadline": 1.55},
@@ -29,32 +29,31 @@ class Case:
     ranked: list[tuple[float, Schedule]]
 
     @property
-    def budget(self) -> Fraction:
+    def budget(self):
         return self.instance.target.violation_budget
 
-    def violation(self, schedule: Schedule) -> Fraction:
+    def violation(self, schedule):
         return self.oracle.violation(schedule, self.instance.target.maximum_loss)
 
-    def met(self) -> list[tuple[float, Schedule]]:
+    def met(self):
         return [
             item for item in self.ranked if self.violation(item[1]) <= self.budget and self.believed(item[1])
         ]
 
-    def believed(self, schedule: Schedule) -> bool:
+    def believed(self, schedule):
         """Whether the quantile is not below every loss that was ever seen."""
         values, weights = self.oracle.law(schedule)
         return bool(weights[values > self.oracle.ever[0] - 1.5e-9].sum() > self.budget * int(weights.sum()))
 
 
-def case_of(instance: Instance) -> Case:
-    assert instance.traced_law is not None
+def case_of(instance):
     oracle = Oracle(instance.traced_law)
     inside = [schedule for schedule in every_schedule(instance) if oracle.supported(schedule)]
     costed = [(cheapest_cost(instance, schedule), schedule) for schedule in inside]
     return Case(instance, oracle, sorted(item for item in costed if math.isfinite(item[0])))
 
 
-def drawn(seed: int) -> Case:
+def drawn(seed):
     """A random instance whose target some schedules meet as a rule, some of them just so."""
     rng = np.random.default_rng(9000 + seed)
     instance = instance_of(random_law(rng, **reading(seed)), **LIMITS[int(rng.integers(4))])
@@ -73,7 +72,7 @@ def drawn(seed: int) -> Case:
     return dataclasses.replace(bare, instance=instance.replace(maximum_loss=maximum, quantile_level=level))
 
 
-def met_on(case: Case, size: int, seed: int) -> list[tuple[float, Schedule]]:
+def met_on(case, size, seed):
     """Schedules of which few enough scenarios miss the target, cheapest first."""
     numbers = stream(seed, size)
     target = case.instance.target

@@ -1,15 +1,12 @@
 """Every sequence of configurations of a tiny sampled problem, one by one, for the tests of the programs."""
 
 import math
-from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
 
 from depl.instances.generator import random_instance, random_instances
-from depl.models.evaluation.evaluate import INTENT, Reading
-from depl.models.exact.choices import Configuration
+from depl.models.evaluation.evaluate import INTENT
 from depl.models.exact.sampled import SampledProblem
 from depl.models.programs.attainable import attainable
 from depl.models.programs.formulations import Price, labels
@@ -20,7 +17,7 @@ HARD_OPTIMUM = 28.968559573246672
 """Of `hard_problem`, proved by two programs in a longer run."""
 
 
-def hard_problem(scenarios: int = 100) -> SampledProblem:
+def hard_problem(scenarios=100):
     """Twelve epochs, three models and 100 scenarios, of which HiGHS needs many seconds."""
     rng = np.random.default_rng(7)
     sizes = {"models": (3, 3), "clusters": (1, 1), "datasets": (1, 1), "maximum_epochs": (12, 12)}
@@ -28,7 +25,7 @@ def hard_problem(scenarios: int = 100) -> SampledProblem:
     return SampledProblem(instance, draw_scenarios(instance, scenarios, seed=1))
 
 
-def drawn_problems(seed: int, count: int) -> list[SampledProblem]:
+def drawn_problems(seed, count):
     """Of two models and ten scenarios; some with an initial model, half with switches that win."""
     sizes = {"models": (2, 2), "clusters": (1, 2), "datasets": (1, 2), "maximum_epochs": (2, 3)}
     found = []
@@ -39,21 +36,21 @@ def drawn_problems(seed: int, count: int) -> list[SampledProblem]:
     return found
 
 
-def price_space(problem: SampledProblem) -> pyo.ConcreteModel:
+def price_space(problem):
     """The program of the form ``price`` with its first cuts: a relaxation."""
     return Price(problem, attainable(problem)).model
 
 
-def meets_all(problem: SampledProblem, choices: tuple[Configuration, ...]) -> bool:
+def meets_all(problem, choices):
     """Whether a sequence meets the target often enough and can keep the time limits."""
     return problem.misses(choices) <= problem.allowed and problem.allocation(choices).feasible
 
 
 def cheapest(
-    problem: SampledProblem,
-    reading: Reading = INTENT,
-    allowed: Callable[[tuple[Configuration, ...]], bool] = lambda _: True,
-) -> float:
+    problem,
+    reading=INTENT,
+    allowed=lambda _: True,
+):
     """Least cost under a reading of all sequences that are allowed; infinite if nothing is feasible."""
     if problem.misses([]) <= problem.allowed:
         return 0.0
@@ -61,7 +58,7 @@ def cheapest(
     return min((cost(problem, row, reading) for row in rows), default=math.inf)
 
 
-def cost(problem: SampledProblem, choices: tuple[Configuration, ...], reading: Reading = INTENT) -> float:
+def cost(problem, choices, reading=INTENT):
     """Cost of a sequence under a reading; infinite where the letter of (6) forbids it."""
     if reading.data_requires_every_epoch and len({g.cluster for g in choices}) > 1:
         return math.inf
@@ -69,9 +66,7 @@ def cost(problem: SampledProblem, choices: tuple[Configuration, ...], reading: R
     return charges * problem.transfers(choices) + problem.allocation(choices).cost
 
 
-def write_choices(
-    model: pyo.ConcreteModel, problem: SampledProblem, choices: Sequence[Configuration]
-) -> bool:
+def write_choices(model, problem, choices):
     """Set the variables to a plan with its cheapest resources; False if the program has no room for it."""
     named = [labels(problem, g) for g in choices]
     wanted = {(k, *row) for k, row in enumerate(named, start=1)}
@@ -80,7 +75,7 @@ def write_choices(
     held = {row[:2] for row in named}
     before = [problem.instance.target.initial_model, *(row[2] for row in named)]
     steps = {(k, *before[k - 1 : k + 1]) for k in range(1, len(named) + 1)}
-    values: dict[str, Callable[[Any], bool]] = {
+    values = {
         "w": lambda key: key in wanted,
         "q": lambda pair: pair in held,
         "charged": lambda key: key[1:] in held and key[0] <= len(named),
@@ -102,11 +97,11 @@ def write_choices(
 
 
 def _write_resources(
-    model: pyo.ConcreteModel,
-    problem: SampledProblem,
-    choices: Sequence[Configuration],
-    named: Sequence[tuple[str, str, str]],
-) -> None:
+    model,
+    problem,
+    choices,
+    named,
+):
     """Set x, t and the roots of the form ``cone``."""
     for variables in (model.x, model.t, model.root):
         for place in variables:
@@ -121,12 +116,12 @@ def _write_resources(
         model.root[k, row[0]].set_value((work / greatest) ** 0.5)
 
 
-def violations(model: pyo.ConcreteModel, most: float = 1e-9) -> set[str]:
+def violations(model, most=1e-9):
     """Components of the rows that the values of the variables break by more than that."""
     rows = model.component_data_objects(pyo.Constraint, active=True)
     return {row.parent_component().name for row in rows if violation(row) > most}
 
 
-def violation(row: Any) -> float:
+def violation(row):
     """By how much the values of the variables break a row."""
     return max(0.0, -min(row.lslack(), row.uslack()))

@@ -9,9 +9,7 @@ import math
 import pytest
 
 import depl
-from depl.models.problem.instance import Instance
-from depl.models.problem.plan import Plan
-from depl.models.scenarios.draws import Scenarios, allowed_misses
+from depl.models.scenarios.draws import allowed_misses
 from depl.models.solving.methods import Limits, Meaning, Outcome, find
 from depl.models.solving.result import Termination
 from tests.oracles.brute_force import cheapest_under_scenarios, cost_and_misses
@@ -21,7 +19,7 @@ REGISTERED = [method.name for method in depl.methods() if method.meaning is Mean
 every_method = pytest.mark.parametrize("method", [JUDGE, *REGISTERED])
 
 
-def proven(method: str, instance: Instance, scenarios: Scenarios) -> tuple[float, Plan | None]:
+def proven(method, instance, scenarios):
     """The proven optimum, infinite if there is none; plans are priced by code that no solver uses.
 
     The method is run by itself: what `depl.solve` adds, the numbers under the law and the verdict of the

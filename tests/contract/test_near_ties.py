@@ -11,11 +11,10 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from depl.models.problem.instance import Switch, Transfer
+from depl.models.problem.instance import Switch
 from depl.models.problem.laws import Forbidden, Normal, Zero
 from depl.models.scenarios.draws import given_scenarios
 from tests.cases.scenario_methods import every_method, proven
-from tests.oracles.brute_force import cheapest_under_scenarios
 from tests.problems import model
 
 WORK = {"expensive": 8.0, "cheap": 4.0}
@@ -173,24 +172,3 @@ CASES = {
 @pytest.mark.parametrize("case", CASES)
 def test_a_method_that_counts_proves_what_is_worked_out_by_hand(method, case, stage):
     ask(method, stage, CASES[case])
-
-
-BROUGHT = (Transfer(dataset="data", cluster="site", cost=5),)
-CERTAIN = [  # two epochs with x = 4 at price 3; see the fixture
-    ({}, 24),
-    # they take 2 (8 / 10 + 1 / 2) = 2.6 with all resources
-    ({"maximum_time": 2.59}, math.inf),
-    ({"maximum_time": 2.6}, 60),
-    ({"maximum_time": 2.6 * (1 - 9e-10)}, 60),
-    ({"maximum_time": 2.6 * (1 - 2e-9)}, math.inf),
-    ({"maximum_time": None, "round_deadline": 1.5}, 48),  # x = 8 / (1.5 - 0.5) = 8
-    ({"transfers": BROUGHT}, 29),  # data on the expensive side is paid once
-]
-
-
-@pytest.mark.parametrize(("changed", "wanted"), CERTAIN)
-def test_certain_improvements_cost_what_is_worked_out_by_hand_whatever_the_draws(steady, changed, wanted):
-    drawn = np.full((4, 3, 1), -99.0), np.zeros((4, 3, 1, 1))
-    cost, plan = cheapest_under_scenarios(steady.replace(**changed), *drawn)
-    assert cost == pytest.approx(wanted, rel=1e-14)
-    assert (plan is None) == math.isinf(wanted)

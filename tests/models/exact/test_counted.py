@@ -1,18 +1,13 @@
 """The exact search under scenarios finds what writing out every plan finds, and says why it stopped."""
 
-import math
-
 import numpy as np
 import pytest
 
 import depl
-from depl.models.exact.assignments import assignments
 from depl.models.exact.counted import Counted, scenario_search
-from depl.models.exact.first_plans import Neighbourhood
-from depl.models.exact.prices import Prices
 from depl.models.exact.sampled import SampledProblem
 from depl.models.exact.search import Search
-from depl.models.foundation.deadline import OutOfTimeError, deadline
+from depl.models.foundation.deadline import OutOfTimeError
 from depl.models.solving.methods import Limits
 from depl.models.solving.result import Termination
 from tests.oracles.search import (
@@ -77,14 +72,6 @@ def test_no_plan_gains_more_than_an_infeasible_search_says(seed):
     assert search.answer().termination is Termination.INFEASIBLE
     gains = [np.partition(problem.gain(row), problem.allowed)[problem.allowed] for row in sequences(problem)]
     assert max(gains) * (1 - 1e-12) <= search.risk._best_gain < problem.needed
-
-
-def test_where_time_is_over_the_longest_plans_are_looked_at_all_the_same():
-    problem = sampled(certain(5, 50.0), 10)
-    near = Neighbourhood(problem, Prices.of(problem), next(assignments(problem)))
-    _ = near._summed  # tables are built before
-    with deadline(lambda: 1.0):
-        assert near.one_switch(1.0, math.inf) == [0] * 5
 
 
 def test_a_proof_that_time_cuts_short_loses_its_reason_alone(monkeypatch):

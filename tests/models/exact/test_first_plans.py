@@ -110,34 +110,18 @@ def test_no_plan_below_the_cutoff_is_charged_too_much(monkeypatch):
     assert charged > 20
 
 
-def small_sample(gains, losses, needed, allowed=0, first=-1, follow=None):
-    gains, losses = np.asarray(gains, dtype=float), np.asarray(losses, dtype=float)
-    models = gains.shape[1]
-    return Sample(
-        gains, losses, np.ones((models, models), bool) if follow is None else follow,
-        np.arange(models), first, needed, allowed, np.ones(models, bool),
-    )  # fmt: skip
-
-
 def test_values_that_are_multiples_of_a_few_are_combined_to_nearly_the_best_packing():
     """One price of gain, and exchanges of single items, leave such knapsacks 1 to 6 % off."""
     rng = np.random.default_rng(5)
     packing = hard_knapsack("strongly-correlated-spanner", 200, rng, part=30, parts=99)
     values, weights = (np.array(row, dtype=float) for row in (packing.values, packing.weights))
-    sample = small_sample(  # an item is left out at the cost of its value, and "gains" its weight
-        np.stack([weights, np.zeros(200)], axis=1)[..., None], np.zeros((200, 2, 2, 1)),
-        needed=float(weights.sum()) - packing.capacity,
-    )  # fmt: skip
-    found = np.array(priced_plan(sample, np.stack([values, np.zeros(200)], axis=1)))
+    # an item is left out at the cost of its value, and "gains" its weight
+    costs, gains = (np.stack([row, np.zeros(200)], axis=1) for row in (values, weights))
+    free, any_model = np.zeros((200, 2, 2, 1)), np.ones(2, bool)
+    needed = float(weights.sum()) - packing.capacity
+    sample = Sample(gains[..., None], free, np.ones((2, 2), bool), np.arange(2), -1, needed, 0, any_model)
+    found = np.array(priced_plan(sample, costs))
     packed = float(values[len(found) :].sum() + values[: len(found)][found == 1].sum())
     assert weights[: len(found)][found == 0].sum() >= sample.needed
     best = best_by_capacity(packing).value
     assert 0.995 * best <= packed <= best
-
-
-def test_a_stopped_search_for_prices_returns_what_it_holds():
-    sample = small_sample(np.full((4, 2, 1), 1.0), np.zeros((4, 2, 2, 1)), needed=2.0)
-    asked = iter([True, True, False])
-    found = priced_plan(sample, np.ones((4, 2)), lambda: next(asked, False))
-    assert found is not None
-    assert 2 <= len(found) <= 4

@@ -12,8 +12,7 @@ from depl.models.exact.law import exact
 from depl.models.exact.law_judge import LawJudge
 from depl.models.exact.search import Task
 from depl.models.foundation.errors import NotCoveredError
-from depl.models.problem.epochs import FinalLoss, Term
-from depl.models.problem.laws import Normal, StudentT
+from depl.models.problem.laws import Normal
 from depl.models.risk.verdicts import Verdict
 from depl.models.solving.methods import Limits
 from depl.models.solving.result import Solution, Termination
@@ -30,16 +29,6 @@ from tests.cases.law_search_cases import (
 from tests.problems import atoms
 
 TINY = depl.load("tiny")
-
-
-@pytest.mark.parametrize("level", [0.9, 0.99, 0.999, 0.999999])
-def test_a_plan_whose_violation_is_exactly_the_budget_is_found(level):
-    """With 1 - omega the last epoch is a disaster; rounding once said that no plan was left."""
-    count = round(1 / (1 - level))
-    disaster = atoms(-1000.0, 1.5, weights=(1.0, count - 1.0))
-    limits = {"maximum_epochs": 6, "maximum_loss": 1.0, "maximum_time": 40.0}
-    instance = make([tabled(2.0, *[1.5] * 4, disaster)], quantile_level=level, **limits)
-    assert require_agreement(instance) is Termination.OPTIMAL
 
 
 def test_the_optimum_of_an_instance_of_the_paper_is_proved():
@@ -145,16 +134,6 @@ def test_a_task_that_is_left_keeps_no_bound_above_that_of_its_table(bound, monke
     monkeypatch.setattr(search, "_subproblem", lambda *_: endless)
     left = search._explored(Task(0.5 * bound, search.assigned[0], 3, 0.0), 1_000)
     assert bound * (1 - 1e-8) <= left.bound < bound
-
-
-@pytest.mark.parametrize("unit", [1e-3, 1.0, 1e3])
-def test_before_the_first_plan_a_share_of_the_fall_stands_for_the_deviation(unit):
-    models = [constant(Normal(mean=1.5 * unit, variance=0.3 * unit**2))]
-    search = law_search(make(models, initial_loss=10.0 * unit, maximum_loss=6.0 * unit))
-    loss = FinalLoss(9.0, ((Term(-1.0, StudentT(degrees_of_freedom=1.5, location=0.0, scale=1.0)), 1),))
-    assert 0.01 < search.risk.judge.deviation(loss) / (4.0 * unit) < 1.0
-    grid = search.risk._grid(search, 3, 512)
-    assert grid.highest * grid.step >= 0.04 * unit
 
 
 def test_exact_agrees_where_few_epochs_are_left_or_none_suffice():

@@ -74,17 +74,6 @@ def test_with_one_kind_the_bound_is_the_violation_but_for_the_grid(mean, varianc
     assert violation(4 * grid.step) > sharp * violation(0.0)
 
 
-def test_a_switch_that_gains_is_counted_and_a_forbidden_one_is_not():
-    gaining = make([constant(1.9)] * 2, switch=-0.5)
-    search = subproblem(Choices(gaining), 2, grid_for(gaining, 512, 2.0, 2))
-    assert prefix_bound(search, (0,), 100.0) <= doubt(search)  # 1.9 + 1.9 + 0.5 > 4
-    assert prefix_bound(search, (0, 0), 0.0) == pytest.approx(1.0, rel=1e-9)
-    started = gaining.replace(initial_model="m0")
-    search = subproblem(Choices(started), 2, grid_for(started, 512, 2.0, 2))
-    assert prefix_bound(search, (1, 1), 0.0) <= doubt(search)
-    assert prefix_bound(search, (0, 0), 0.0) == pytest.approx(1.0, rel=1e-9)
-
-
 @pytest.mark.parametrize("level", [0.9, 0.99, 0.9999, 0.999999])
 @pytest.mark.parametrize("place", [1, 4])
 def test_rounding_in_transforms_stays_below_a_violation_that_meets_the_budget_exactly(level, place):

@@ -139,17 +139,6 @@ def test_below_a_cutoff_the_cheapest_plan_is_found_or_proved_absent(number, away
     assert proved * (1 - PROOF_TOLERANCE) <= outcome.lower_bound <= optimum
 
 
-@pytest.mark.parametrize("number", range(12))
-def test_only_plans_half_a_unit_below_the_next_that_is_excluded_are_looked_for(number):
-    """With a cutoff, the greatest multiple of the unit below it, and nothing half a unit above that."""
-    problem, optimum = reduced(number)
-    for away in (-1.0, 0.0, 0.25, 1.0, 1.5, 2.0, UNIT):
-        search = search_of(problem, cutoff=Cutoff(optimum + away))
-        assert search._unit == UNIT
-        greatest = (math.ceil((optimum + away) / UNIT) - 1) * UNIT
-        assert greatest < search.threshold <= greatest + UNIT / 2
-
-
 def test_a_bound_is_as_good_as_the_next_multiple_unless_only_rounding_puts_it_beyond_one():
     """A plan may cost a multiple that the bound exceeds or misses by what sums are off."""
     problem, _ = reduced(0)

@@ -14,35 +14,28 @@ from depl.models.exact.counted import CountedSubproblem
 from depl.models.exact.prices import Prices
 from depl.models.exact.subproblem import Subproblem, cell_scale
 from depl.models.foundation.tolerances import TIME_TOLERANCE
-from depl.models.problem.instance import Switch
-from depl.models.problem.laws import Deterministic, Empirical, Forbidden
+from depl.models.problem.laws import Forbidden
 from tests.cases.law_search_cases import constant, make
 from tests.oracles.search import choices_of, kinds_of, required_by, sampled
+from tests.problems import atoms
 
 LENGTH = 4
 
 
-def problem_of(scenarios, fall, unit=1.0, level=0.5, **changes):
+def problem_of(scenarios, fall, unit=1.0, **changes):
     """Epochs that cost 6, 9 and 12, as there is time 1 for work 2, 3 and 4 at price 3; m0 never before m1."""
-    models = [
-        constant(Empirical(values=tuple(unit * value for value in values)))
-        for values in ((0.0, 1.0, 2.0), (2.0, 3.0, 4.0), (0.0, 3.0, 5.0))
-    ]
-    switches = (Switch(previous="m0", following="m1", law=Forbidden()),)
+    gains = [(0.0, 1.0, 2.0), (2.0, 3.0, 4.0), (0.0, 3.0, 5.0)]
     limits = {
+        "initial_loss": 10.0 * unit,
         "maximum_loss": (10.0 - fall) * unit,
-        "quantile_level": level,
+        "quantile_level": 0.5,
         "maximum_time": None,
         "round_deadline": 1.5,
+        "initial_model": "m0",
     }
-    instance = make(
-        models,
-        switch=Deterministic(value=0.5 * unit),
-        switches=switches,
-        initial_loss=10.0 * unit,
-        **(limits | {"initial_model": "m0"} | changes),
-    )
-    return sampled(instance, scenarios, 3)
+    models = [constant(atoms(*(unit * value for value in row))) for row in gains]
+    barred = {("m0", "m1"): Forbidden()}
+    return sampled(make(models, switch=0.5 * unit, switches=barred, **limits | changes), scenarios, 3)
 
 
 def search_of(problem, cutoff, multipliers=(0.0,)):
@@ -104,7 +97,7 @@ def test_what_is_aimed_at_is_raised_by_1_2_4_8_cells_up_to_the_first_plan(scenar
     """From half a cell above the root bound; the limit of the cutoff ends it, and nothing else."""
     raised = 0
     for fall, level in itertools.product(range(4, 15), (0.5, 0.9)):
-        search = search_of(problem_of(scenarios, float(fall), level=level), 60.0)
+        search = search_of(problem_of(scenarios, float(fall), quantile_level=level), 60.0)
         met = [cost for cost, gains in written(search).values() if enough(search.problem, gains)]
         if search.finished or not met:
             continue
@@ -132,7 +125,8 @@ def dual(plans, price, required):
 def test_the_price_of_gain_excludes_no_plan_and_is_the_best_of_all(scenarios, initial_model, level):
     """There is one just where a mean gain is required; 200 others are compared."""
     for fall in (4.0, 7.0, 9.0, 11.0):
-        search = search_of(problem_of(scenarios, fall, level=level, initial_model=initial_model), 60.0)
+        problem = problem_of(scenarios, fall, quantile_level=level, initial_model=initial_model)
+        search = search_of(problem, 60.0)
         found, required = search._best_price(), required_by(search._sample)
         assert (found is None) == (required <= 0)
         if found is None:
