@@ -9,30 +9,28 @@ from depl.models.traces.same_runs import Shared, told_apart
 from depl.models.traces.table import Traces
 from tests.cases.same_runs import LOSSES, named, table
 
+AGAIN = LOSSES[7]
 ALTERED = {
-    "renamed": lambda row: row,
-    "in single precision": lambda row: np.float32(row).astype(float),
-    "with four decimals": lambda row: np.round(row, 4),
-    "with three decimals": lambda row: np.round(row, 3),
-    "with five significant digits": lambda row: [float(f"{loss:.5g}") for loss in row],
-    "cut after two epochs": lambda row: row[:2],
-    "cut after five, with four decimals": lambda row: np.round(row[:5], 4),
+    "renamed": AGAIN,
+    "in single precision": np.float32(AGAIN).astype(float),
+    "with four decimals": np.round(AGAIN, 4),
+    "with three decimals": np.round(AGAIN, 3),
+    "with five significant digits": [float(f"{loss:.5g}") for loss in AGAIN],
+    "cut after two epochs": AGAIN[:2],
+    "cut after five, with four decimals": np.round(AGAIN[:5], 4),
 }
-
-
-EQUAL = ("renamed", "in single precision")
-"""Of these the first stays."""
 
 
 @pytest.mark.parametrize("how", ALTERED)
 @pytest.mark.parametrize("before", [False, True])
 def test_a_run_that_is_there_again_is_left_out_by_name(how, before):
-    again = {"again": list(ALTERED[how](LOSSES[7]))}
+    again, epochs = {"again": ALTERED[how]}, len(ALTERED[how])
     found = told_apart(table(again | named() if before else named() | again))
-    left, kept = ("r7", "again") if before and how in EQUAL else ("again", "r7")
-    assert found.traces.runs == tuple(run for run in (*named(), "again") if run != left) or before
-    assert (found.repeats, found.forks) == ((Shared(left, kept, len(again["again"])),), ())
-    words = f"{left!r} shares {len(again['again'])} first epochs with {kept!r}; counted once"
+    first = before and how in ("renamed", "in single precision")  # of these the first stays
+    left, kept = ("r7", "again") if first else ("again", "r7")
+    assert set(found.traces.runs) == {*named(), "again"} - {left}
+    assert (found.repeats, found.forks) == ((Shared(left, kept, epochs),), ())
+    words = f"{left!r} shares {epochs} first epochs with {kept!r}; counted once"
     assert found.said()[0] == ("the same run", words)
 
 
@@ -62,7 +60,7 @@ def test_a_run_that_diverged_is_not_left_out_for_one_that_was_rescued():
     runs = named() | {"lost": LOSSES[0][:4], "again": LOSSES[0][:4]}
     ledgers = with_ledgers({}, {ENDED: {"lost": "diverged and is ended"}})
     found = told_apart(table(runs).with_provenance(ledgers))
-    assert found.repeats == (Shared("again", "lost", 4),) or found.repeats == (Shared("again", "r0", 4),)
+    assert found.repeats in ((Shared("again", "lost", 4),), (Shared("again", "r0", 4),))
     assert found.forks == (Shared("lost", "r0", 4),)
     assert set(found.traces.lost) == {"lost"}
     assert told_apart(table(runs)).traces.lost == {}
@@ -101,7 +99,7 @@ def test_one_loss_before_training_is_no_shared_beginning():
 def test_of_the_recorded_runs_the_branches_of_one_seed_alone_have_one_origin(name, decimals):
     """In the judging sets every seed goes on from its first stage in sixteen ways; none is a copy."""
     traces = recorded_traces(name)
-    traces = traces.select(np.arange(min(len(traces.runs), 600)))
+    traces = traces.select(np.arange(min(len(traces.runs), 320)))
     columns = traces.run, traces.epoch, traces.model, traces.cluster, np.round(traces.loss, decimals)
     found = told_apart(Traces(*columns))
     assert found.repeats == ()
