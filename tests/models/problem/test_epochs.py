@@ -1,6 +1,7 @@
 """What one epoch does to the loss and asks of a cluster; nobody else reads the laws (`test_one_place`)."""
 
 import math
+import pickle
 
 import pytest
 from hypothesis import given
@@ -194,3 +195,10 @@ def test_a_table_of_computing_replaces_demand_and_work() -> None:
     assert [compute(by_data, k, "net", frozenset("ab")) for k in (1, 2, 3)] == [11, 22, 33]
     assert [compute(by_data, k, "net", frozenset("b")) for k in (1, 2, 3)] == [10, 20, 30]
     assert load(by_data, 2, "net", "site", frozenset("a")) == Load(2.0, 3.0, 10.0, 0.5)
+
+
+def test_a_term_travels_without_its_kept_hash() -> None:
+    assert hash(Term(-0.5, GAMMA)) == hash(Term(-0.5, GAMMA))
+    sent = pickle.dumps(Term(-0.5, GAMMA))
+    assert b"_hash" not in sent
+    assert pickle.loads(sent) == Term(-0.5, GAMMA)

@@ -134,18 +134,20 @@ def test_any_valid_law_has_an_affordable_certificate_that_agrees_with_the_grid(s
 
 
 def test_the_bracket_of_many_switches_holds_the_sum_of_whole_fractions():
-    """(1 - o)**n p + n (1 - o)**(n - 1) e, all numbers given; two tails at once weigh o**2."""
-    rng, beside, tail = np.random.default_rng(8), 1e-20, 1e-6
-    for count in (1, 30, 1000):
-        core = float(rng.uniform(0.1, 0.9))
+    """(1 - o)**n p + n (1 - o)**(n - 1) e, all between two numbers; two tails at once weigh o**2."""
+    rng = np.random.default_rng(8)
+    for count, scale in itertools.product((1, 30, 1000), (1e-20, 1e-8)):
+        beside, tails, core = (scale, 1.5 * scale), (1e-6, 2e-6), float(rng.uniform(0.1, 0.9))
         whole = SimpleNamespace(exceedance=lambda _, core=core: (np.array([core]), np.array([core])))
         kind = SimpleNamespace(
-            count=count, outside=(beside,) * 2, tail=lambda _: (tail, tail), two_tails=lambda _: 0.0
+            count=count, outside=beside, tail=lambda _, tails=tails: tails, two_tails=lambda _: 0.0
         )
         lower, upper = _Split(whole, (kind,), 0.0).bounds(0.0)
-        kept = 1 - Fraction(beside)
-        exact = kept**count * Fraction(core) + count * kept ** (count - 1) * Fraction(tail)
-        assert Fraction(lower) <= exact <= Fraction(upper)
+        for out, tail, end in zip(beside[::-1], tails, (lower, upper), strict=True):
+            kept = 1 - Fraction(out)
+            exact = kept**count * Fraction(core) + count * kept ** (count - 1) * Fraction(tail)
+            assert Fraction(lower) <= exact <= Fraction(upper)
+            assert end == pytest.approx(float(exact), rel=2e-10 + (count * scale) ** 2 + 2 * scale)
 
 
 SWITCH = student(1.7, 0.3, 0.5)
