@@ -1,29 +1,25 @@
 """The verifier's report: hand-computed plans, every kind of violation by its amount, every claim altered."""
 
 import math
-from collections.abc import Iterator
 from fractions import Fraction
 
-import msgspec
 import pytest
 from scipy import stats
 
 from depl.models.problem.instance import (
     ComputeTable,
     Instance,
-    InverseSqrtImprovement,
     Model,
 )
 from depl.models.problem.laws import Law, Normal
 from depl.models.problem.plan import Bounds, Claims, ClusterData, Plan, PlannedEpoch
 from depl.models.traces.fingerprints import RunFingerprint, RunFingerprints
-from depl.models.verifier import distribution as verifier_distribution
-from depl.models.verifier import rounded_sums
+from depl.models.verifier.laws import Bracket
+from depl.models.verifier.losses import LossFacts
 from depl.models.verifier.plans import MOST_PLANS
 from depl.models.verifier.verify import Finding, Kind, Report, verify
-from tests.problems import atoms, gain, model, student
-
-changed = msgspec.structs.replace
+from tests.cases.verifier_scenarios_cases import changed, the
+from tests.problems import atoms, model
 
 
 def with_resources(plan: Plan, *resources: float) -> Plan:
@@ -31,12 +27,6 @@ def with_resources(plan: Plan, *resources: float) -> Plan:
     given = resources * len(plan.epochs) if len(resources) == 1 else resources
     rows = zip(plan.epochs, given, strict=True)
     return changed(plan, epochs=tuple(changed(epoch, resources=x) for epoch, x in rows))
-
-
-def the(report: Report, equation: str) -> Finding:
-    found = [finding for finding in report.findings if finding.equation == equation]
-    assert len(found) == 1
-    return found[0]
 
 
 def only_failure(report: Report) -> Finding:
@@ -242,19 +232,17 @@ def claimed(tiny, tiny_optimum) -> Plan:
     return changed(tiny_optimum, claims=true_claims(verify(tiny, tiny_optimum), quantile))
 
 
-def listed_for(claim: str) -> int:
-    """All plans are listed for a lower bound alone: that takes longer than everything else."""
-    return MOST_PLANS if claim == "lower_bound" else 0
-
-
 @pytest.mark.parametrize(
     ("claim", "value", "amount"),
     [
         ("cost", 28 * (1 + 1e-8), 28e-8),
         ("cost", 28 * (1 - 1e-8), -28e-8),
+        ("cost", 28 * (1 + 0.9e-9), None),
         ("training_time", 5 * (1 + 1e-8), 5e-8),
         ("training_time", 5 * (1 - 1e-8), -5e-8),
         ("lower_bound", 28 * (1 + 1e-8), 28e-8),
+        ("lower_bound", 28 * (1 + 0.9e-9), None),
+        ("lower_bound", 20.0, None),
         ("violation", Bounds(lower=0.25 + 1e-9, upper=1), 1e-9),
         ("violation", Bounds(lower=0, upper=0.25 - 1e-9), 1e-9),
         ("violation", Bounds(lower=None, upper=0.2), 0.05),
@@ -264,34 +252,32 @@ def listed_for(claim: str) -> int:
         ("violation", Bounds(lower=0.2, upper=1.75), 0.75),
         ("violation", Bounds(lower=None, upper=7), 6),
         ("violation", Bounds(lower=-7, upper=None), 7),
+        ("violation", Bounds(lower=0.2, upper=0.3), None),
+        ("violation", Bounds(lower=0, upper=1), None),
+        ("violation", Bounds(lower=None, upper=None), None),
         ("quantile", Bounds(lower=6.2500001, upper=7), 0.05),
         ("quantile", Bounds(lower=6, upper=6.2499999), 0.2),
-        ("quantile", Bounds(lower=6.3, upper=6.2), None),
+        ("quantile", Bounds(lower=6.3, upper=6.2), math.nan),
+        ("quantile", Bounds(lower=6.2, upper=6.3), None),
+        ("quantile", Bounds(lower=None, upper=6.25), None),
+        ("quantile", Bounds(lower=6.25, upper=None), None),
+        ("cheapest_resources", False, None),
     ],
 )
-def test_every_claim_altered_is_refused_by_its_name(tiny, claimed, claim, value, amount):
-    altered = changed(claimed, claims=changed(claimed.claims, **{claim: value}))
-    failure = only_failure(verify(tiny, altered, most_plans=listed_for(claim)))
-    assert failure.equation == f"claim: {claim}"
-    if amount is not None:
-        assert failure.amount == pytest.approx(amount, rel=1e-6)
-
-
-def test_claims_that_are_true_or_say_less_are_confirmed(tiny, claimed):
-    report = verify(tiny, claimed)
+def test_every_claim_altered_is_refused_by_its_name_and_what_says_less_is_not(
+    tiny, claimed, claim, value, amount
+):
+    """By the amounts of the first; all plans are listed for a lower bound alone, as that takes long."""
+    report = verify(tiny, claimed, most_plans=0)
     assert report.ok
     assert sum(finding.equation.startswith("claim") for finding in report.findings) == 6
-    for claim, value in (
-        ("lower_bound", 20.0),
-        ("violation", Bounds(lower=0.2, upper=0.3)),
-        ("violation", Bounds(lower=None, upper=None)),
-        ("quantile", Bounds(lower=6.2, upper=6.3)),
-        ("quantile", Bounds(lower=None, upper=6.25)),
-        ("quantile", Bounds(lower=6.25, upper=None)),
-        ("cheapest_resources", False),
-    ):
-        less = changed(claimed, claims=changed(claimed.claims, **{claim: value}))
-        assert verify(tiny, less, most_plans=listed_for(claim)).ok
+    altered = changed(claimed, claims=changed(claimed.claims, **{claim: value}))
+    report = verify(tiny, altered, most_plans=MOST_PLANS if claim == "lower_bound" else 0)
+    assert report.ok is (amount is None)
+    if amount is not None:
+        failure = only_failure(report)
+        assert failure.equation == f"claim: {claim}"
+        assert math.isnan(amount) or failure.amount == pytest.approx(amount, rel=1e-6)
 
 
 def test_claims_about_a_smooth_loss_are_confirmed_up_to_the_accuracy_of_the_verifier(bell, steady_plan):
@@ -344,43 +330,14 @@ def test_resources_that_cost_more_than_others_would_are_refused(tiny, tiny_optim
 # ---- what the verifier cannot decide ----
 
 
-@pytest.fixture
-def undecidable(steady, monkeypatch) -> Iterator[tuple[Instance, Plan, Fraction]]:
-    """Too many atoms for exact sums, coarsely rounded, with 1 - omega inside the bracket."""
-    verifier_distribution.remembered.cache_clear()
-    monkeypatch.setattr(verifier_distribution, "_MOST_PRODUCTS", 100)
-    for name in ("_LEAST", "_MOST"):
-        monkeypatch.setattr(rounded_sums, name, 2**8)
-    noise = atoms(0.31, 0.77, 1.04, 2.2)
-    net = model("net", InverseSqrtImprovement(scale=1, noise=noise))
-    instance = steady.replace(models=(net,), maximum_epochs=9, maximum_time=100, maximum_loss=4)
-    epoch = PlannedEpoch(model="net", cluster="site", resources=8)
-    plan = Plan(data=(ClusterData(cluster="site", datasets=("data",)),), epochs=(epoch,) * 9)
-    found = verify(instance, plan).violation
-    budget = Fraction((found.lower + found.upper) / 2).limit_denominator(10**6)
-    assert found.lower < budget < found.upper
-    yield instance.replace(quantile_level=float(1 - budget)), plan, budget
-    verifier_distribution.remembered.cache_clear()
-
-
-def test_an_undecided_probability_fails_only_if_the_plan_claims_to_be_feasible(undecidable):
-    instance, plan, budget = undecidable
-    finding = the(verify(instance, plan), "(3)")
-    assert (finding.ok, finding.kind) == (True, Kind.UNDECIDED)
-    assert "undecided within the verifier's accuracy" in finding.message
-    claims = Claims(violation=Bounds(lower=float(budget) - 0.1, upper=float(budget) - 1e-5))
-    failure = only_failure(verify(instance, changed(plan, claims=claims)))
-    assert (failure.equation, failure.kind) == ("(3)", Kind.UNDECIDED)
-    assert failure.amount > 0
-
-
-def test_an_untruncated_switch_is_part_of_the_verdict(tiny, tiny_optimum):
-    jump = student(1.5, 0.4, 0.1)
-    bell = gain(Normal(mean=4, variance=0.01))
-    switch = changed(tiny.switches[0], law=jump)
-    full = changed(tiny.models[0], improvement=bell)
-    instance = tiny.replace(switches=(switch,), models=(full, tiny.models[1]), maximum_loss=7)
-    report = verify(instance, tiny_optimum)
-    assert report.ok
-    at_least = stats.t.sf((7 - 5.75 - 0.4 + 0.5) / 0.1, 1.5) * 0.99
-    assert at_least < report.violation.lower <= report.violation.upper < 0.02
+def test_an_undecided_probability_fails_only_if_the_plan_claims_to_be_feasible(
+    tiny, tiny_optimum, monkeypatch
+):
+    budget = 1 - Fraction(str(tiny.target.quantile_level))
+    monkeypatch.setattr(LossFacts, "exceeding", lambda *_, **__: Bracket(budget / 2, budget * 2))
+    for claimed, ok in ((None, True), (1.1, True), (1.0, False), (0.6, False)):
+        bounds = None if claimed is None else Bounds(lower=None, upper=float(budget) * claimed)
+        report = verify(tiny, changed(tiny_optimum, claims=Claims(violation=bounds)))
+        finding = the(report, "(3)")
+        assert (finding.ok, finding.kind, report.ok) == (ok, Kind.UNDECIDED, ok)
+        assert finding.amount == pytest.approx(float(budget))
