@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from typing import Any
 
 import cvxpy as cp
 import numpy as np
@@ -49,7 +50,7 @@ def instance() -> Instance:
         datasets=(Dataset(name="good", volume=2), Dataset(name="poor", volume=1, work=3)),
         transfers={("good", "near"): 1.5, ("poor", "near"): 0.25, ("poor", "far"): 7},
         switches={("full", "small"): 0.3},
-        other_switches=Normal(mean=0.2, variance=0.5),
+        other_switches=OTHER,
         initial_loss=10.1,
         maximum_loss=4,
         maximum_epochs=4,
@@ -57,155 +58,131 @@ def instance() -> Instance:
     )
 
 
-def plan_of(*rows: tuple[str, str], far: tuple[str, ...] = ("poor",)) -> Plan:
+KINDS = {"F": ("full", "near"), "S": ("small", "near"), "f": ("full", "far"), "s": ("small", "far")}
+
+
+def plan_of(word: str, far: tuple[str, ...] = ("poor",)) -> Plan:
+    """Epochs by the first letters of their models, small on the cluster ``far``."""
     given = {"near": ("good", "poor"), "far": far}
-    used = {name: given[name] for name in given if any(place == name for _, place in rows)}
-    return plan(*((*row, 2) for row in rows), data=used)
-
-
-def coefficients(instance: Instance, plan: Plan) -> list[float]:
-    return [item.factor for item in loss_facts(instance, plan).increments]
+    rows = [(*KINDS[letter], 2) for letter in word]
+    return plan(*rows, data={name: given[name] for name in given if any(row[1] == name for row in rows)})
 
 
 def test_work_is_demand_times_work_of_the_data_shared_by_the_nodes_that_are_all_paid(instance):
-    near, far = epoch_facts(instance, plan_of(("full", "near"), ("small", "far")))
+    near, far = epoch_facts(instance, plan_of("Fs"))
     assert (near.work, near.price, near.capacity, near.communication) == (6 * 5 / 2, 6, 8, 0.5)
     assert (far.work, far.price, far.capacity, far.communication) == (3, 1, 5, 2)
-    assert near.time == 15 / 2 + 0.5
-    assert far.time == 3 / 2 + 2
-
-
-def test_tables_of_compute_replace_demand_and_are_summed_over_the_data(instance):
-    good, poor = (ComputeTable(dataset=name, epochs=row) for name, row in TABLES.items())
-    full, small = instance.models
-    tabled = model("full", full.improvement, demand=6, size=2, compute=(good, poor))
-    changed = instance.replace(models=(tabled, small))
-    first, second = epoch_facts(changed, plan_of(("full", "near"), ("full", "far")))
-    assert (first.work, second.work) == (5 / 2, 2)
-    shared = Model(
-        name="full", size=2, improvement=full.improvement, compute=(ComputeTable(epochs=(9, 0, 0, 0)),)
-    )
-    changed = instance.replace(models=(shared, small))
-    first, second = epoch_facts(changed, plan_of(("full", "near"), ("full", "near")))
-    assert (first.work, second.work, second.time) == (4.5, 0, 0.5)
-    assert longest_tables(changed, ["full"]) == 4
-    assert longest_tables(instance, ["full", "small"]) is None
-
-
-def test_the_improvement_falls_with_the_root_of_the_epoch(instance):
-    four = plan_of(*[("full", "near")] * 4)
-    expected = [-3 / 2, -3 / math.sqrt(5), -3 / math.sqrt(6), -3 / math.sqrt(7)]
-    assert coefficients(instance, four) == pytest.approx(expected, rel=1e-15)
-    assert loss_facts(instance, four).increments[0].coefficient == Fraction(-3, 2)
-
-
-def test_equal_increments_are_counted_and_constants_go_to_the_certain_part(instance):
-    facts = loss_facts(instance, plan_of(("full", "near"), ("small", "far"), ("small", "far")))
-    assert facts.certain == Fraction("10.4")
-    assert [(item.coefficient, item.law, item.count) for item in facts.increments] == [
-        (Fraction(-3, 2), BELL, 1),
-        (Fraction(-1, 2), BELL, 2),
-    ]
-    assert facts.mean == pytest.approx(10.4 - 1.5 - 1, rel=1e-14)
-
-
-def test_tabled_improvements_have_a_law_per_epoch(instance):
-    tabled = model("full", gains(0.1, 0.2, 0.3, 0.4), size=2)
-    changed = instance.replace(models=(tabled, instance.models[1]))
-    assert loss_facts(changed, plan_of(*[("full", "near")] * 3)).certain == Fraction("9.5")
-    assert longest_tables(changed, ["full"]) == 4
-    assert longest_tables(changed, ["small"]) is None
-
-
-def test_switches_count_only_between_different_models(instance):
-    same_model = loss_facts(instance, plan_of(("small", "near"), ("small", "far")))
-    assert [item.count for item in same_model.increments] == [2]
-    back = loss_facts(instance, plan_of(("small", "near"), ("full", "near")))
-    assert (Fraction(1), instance.other_switches) in [
-        (item.coefficient, item.law) for item in back.increments
-    ]
-    listed = loss_facts(instance, plan_of(("full", "near"), ("small", "near")))
-    assert listed.certain == Fraction("10.4")
-
-
-def test_an_initial_model_makes_the_first_epoch_a_switch_and_forbidden_ones_are_listed(instance):
-    small = plan_of(("small", "near"))
-    for initial, certain in ((None, "10.1"), ("small", "10.1"), ("full", "10.4")):
-        assert loss_facts(instance.replace(initial_model=initial), small).certain == Fraction(certain)
-    back = plan_of(("full", "near"), ("small", "near"), ("full", "near"))
-    facts = loss_facts(instance.replace(other_switches=Forbidden()), back)
-    assert facts.forbidden == ((3, "small", "full"),)
-
-
-@pytest.mark.parametrize(
-    ("law", "share"),
-    [
-        (None, 1),
-        (LogDataLaw(a=5, b=2, base_volume=1), (5 - 2 * math.log(4)) / (5 - 2 * math.log(2))),
-        (InverseLogDataLaw(a=3, base_volume=0), math.log(2) / math.log(4)),
-        (PowerDataLaw(p=0.5, a=7, base_volume=1), math.sqrt(2 / 4)),
-    ],
-    ids=["none", "log", "inverse_log", "power"],
-)
-def test_less_data_scales_the_improvement_by_the_data_law(instance, law, share):
-    changed = instance.replace(data_law=law)
-    with_all, with_poor = coefficients(changed, plan_of(("full", "near"), ("full", "far")))
-    assert with_all == -1.5
-    assert with_poor == pytest.approx(-3 / math.sqrt(5) * share, rel=1e-14)
-
-
-@pytest.mark.parametrize("unit", [1e-3, 1e-15])
-def test_shares_of_data_in_a_great_unit_keep_their_digits(instance, unit):
-    """ln(1 + v) = v - v^2 / 2 + v^3 / 3 - ... of volumes that are as small as their unit is great."""
-    good, poor = (
-        Dataset(name=row.name, volume=row.volume * unit, work=row.work) for row in instance.datasets
-    )
-    law = InverseLogDataLaw(a=3, base_volume=0)
-    small = instance.replace(datasets=(good, poor), data_law=law)
-    part, whole = (
-        sum((-1) ** (n + 1) * Fraction(volume) ** n / n for n in range(1, 8)) for volume in (unit, 3 * unit)
-    )
-    expected = -3 / math.sqrt(5) * float(part / whole)
-    assert coefficients(small, plan_of(("full", "near"), ("full", "far")))[1] == pytest.approx(
-        expected, rel=1e-14
-    )
-
-
-def test_a_table_of_subsets_gives_exact_shares(instance):
-    rows = [(("good",), 5), (("poor",), 6), (("good", "poor"), 2)]
-    table = TableDataLaw(subsets=tuple(SubsetEpochs(datasets=names, epochs=epochs) for names, epochs in rows))
-    facts = loss_facts(instance.replace(data_law=table), plan_of(("small", "far")))
-    assert facts.increments[0].coefficient == Fraction(-1, 6)
-
-
-def test_transfers_are_summed_once_per_cluster_and_dataset(instance):
-    for chosen, cost in (
-        (plan_of(*[("full", "near"), ("small", "far")] * 2), 1.5 + 0.25 + 7),
-        (plan_of(("full", "far"), far=("good",)), 0),
-    ):
+    assert (near.time, far.time) == (15 / 2 + 0.5, 3 / 2 + 2)
+    assert shortest_times([near, far, EpochFacts(0, 1, 8, 0.25)]).tolist() == [15 / 8 + 0.5, 3 / 5 + 2, 0.25]
+    for chosen, cost in ((plan_of("FsFs"), 1.5 + 0.25 + 7), (plan_of("f", far=("good",)), 0)):
         assert transfers(instance, given_data(chosen).items()) == cost
 
 
+def test_tables_of_compute_replace_demand_and_are_summed_over_the_data(instance):
+    full, small = instance.models
+    tables = tuple(ComputeTable(dataset=name, epochs=row) for name, row in TABLES.items())
+    for compute, word, works in (
+        (tables, "Ff", (5 / 2, 2)),
+        ((ComputeTable(epochs=(9, 0, 0, 0)),), "FF", (4.5, 0)),
+    ):
+        tabled = Model(name="full", size=2, improvement=full.improvement, compute=compute)
+        changed = instance.replace(models=(tabled, small))
+        found = epoch_facts(changed, plan_of(word))
+        assert tuple(item.work for item in found) == works
+        assert longest_tables(changed, ["full", "small"]) == 4
+        assert longest_tables(changed, ["small"]) is None
+    assert found[1].time == 0.5
+
+
+def root(k: int) -> float:
+    """Minus A / sqrt(k + B) of the model ``full``."""
+    return -3 / math.sqrt(k + 3)
+
+
+def small_volumes(unit: float) -> dict[str, Any]:
+    data = Dataset(name="good", volume=2 * unit), Dataset(name="poor", volume=unit, work=3)
+    return {"datasets": data, "data_law": InverseLogDataLaw(a=3, base_volume=0)}
+
+
+def logarithms(unit: float) -> float:
+    """ln(1 + unit) / ln(1 + 3 unit) by ln(1 + v) = v - v^2 / 2 + v^3 / 3 - ..."""
+    part, whole = (sum((-1) ** (n + 1) * Fraction(v) ** n / n for n in range(1, 8)) for v in (unit, 3 * unit))
+    return float(part / whole)
+
+
+OTHER = Normal(mean=0.2, variance=0.5)
+SHARES = TableDataLaw(
+    subsets=tuple(
+        SubsetEpochs(datasets=names, epochs=epochs)
+        for names, epochs in ((("good",), 5), (("poor",), 6), (("good", "poor"), 2))
+    )
+)
+TABLED = model("full", gains(0.1, 0.2, 0.3, 0.4), size=2), model("small", gain(BELL, 0.5), demand=1)
+
+
+@pytest.mark.parametrize(
+    ("changes", "word", "certain", "random"),
+    [
+        ({}, "FFFF", "10.1", [(Fraction(-3, 2), 1), (root(2), 1), (root(3), 1), (root(4), 1)]),
+        # equal increments are counted, and constants go to the certain part; the switch costs 0.3
+        ({}, "Fss", "10.4", [(Fraction(-3, 2), 1), (Fraction(-1, 2), 2)]),
+        ({}, "Ss", "10.1", [(Fraction(-1, 2), 2)]),
+        ({}, "SF", "10.1", [(Fraction(-1, 2), 1), (root(2), 1), (1, OTHER)]),
+        ({"models": TABLED}, "FFF", "9.5", []),
+        ({"initial_model": "small"}, "S", "10.1", [(Fraction(-1, 2), 1)]),
+        ({"initial_model": "full"}, "S", "10.4", [(Fraction(-1, 2), 1)]),
+        # data laws: with all the data, and with the poor ones of a volume of 1 of 3
+        *(
+            ({"data_law": law}, "Ff", "10.1", [(Fraction(-3, 2), 1), (root(2) * share, 1)])
+            for law, share in (
+                (None, 1),
+                (LogDataLaw(a=5, b=2, base_volume=1), (5 - 2 * math.log(4)) / (5 - 2 * math.log(2))),
+                (InverseLogDataLaw(a=3, base_volume=0), math.log(2) / math.log(4)),
+                (PowerDataLaw(p=0.5, a=7, base_volume=1), math.sqrt(2 / 4)),
+            )
+        ),
+        *(
+            (small_volumes(unit), "Ff", "10.1", [(Fraction(-3, 2), 1), (root(2) * logarithms(unit), 1)])
+            for unit in (1e-3, 1e-15)
+        ),
+        ({"data_law": SHARES}, "s", "10.1", [(Fraction(-1, 6), 1)]),
+    ],
+)
+def test_the_loss_is_what_is_certain_and_increments_that_are_counted(
+    instance, changes, word, certain, random
+):
+    """Of the law BELL, but for the law of other switches; exact where decimals and roots are."""
+    facts = loss_facts(instance.replace(**changes), plan_of(word))
+    assert (facts.certain, facts.forbidden) == (Fraction(certain), ())
+    for item, (coefficient, count) in zip(facts.increments, random, strict=True):
+        law, count = (OTHER, 1) if count is OTHER else (BELL, count)
+        exact = isinstance(coefficient, Fraction)
+        assert item.coefficient == (coefficient if exact else pytest.approx(coefficient, rel=1e-14))
+        assert (item.law, item.count) == (law, count)
+    means = [item.count * item.factor * item.law.mean for item in facts.increments]
+    assert facts.mean == pytest.approx(float(facts.certain) + sum(means), rel=1e-14)
+
+
+def test_forbidden_switches_are_listed_and_tables_of_gains_end(instance):
+    facts = loss_facts(instance.replace(other_switches=Forbidden()), plan_of("FSF"))
+    assert facts.forbidden == ((3, "small", "full"),)
+    tabled = instance.replace(models=TABLED)
+    assert [longest_tables(tabled, [name]) for name in ("full", "small")] == [4, None]
+
+
 def test_means_of_every_kind_of_switch_are_found(instance):
-    laws = {
+    """That of 4 degrees of freedom is as (4 + x^2)^(-5/2): it and x times it have antiderivatives."""
+    end = 2 / math.sqrt(8)
+    half = (4**-1.5 - 8**-1.5) / 3 / ((end - end**3 / 3) / 16)
+    for law, mean in {
         atoms(0.5, 1.5, weights=(3, 1)): 0.75,
         student(2, 0.3, 0.2): 0.3,
         student(2, 0.3, 0.2, -0.7, 1.3): 0.3,
-        # (4 + x^2)^(-5/2) on [0, 2], the density of 4 degrees of freedom: mean (1 - 2^(-3/2)) 8 / (3 mass)
-        student(4, 0, 1, 0, 2): mean_of_half_student(),
-    }
-    for law, mean in laws.items():
+        student(4, 0, 1, 0, 2): half,
+    }.items():
         changed = instance.replace(switches=switches({("full", "small"): law}))
-        found = loss_facts(changed, plan_of(("full", "near"), ("small", "near"))).mean
+        found = loss_facts(changed, plan_of("FS")).mean
         assert found == pytest.approx(10.1 - 1.5 - 0.5 + mean, rel=1e-13)
-
-
-def mean_of_half_student() -> float:
-    """Integrals of x (4 + x^2)^(-5/2) and (4 + x^2)^(-5/2) over [0, 2], by their antiderivatives."""
-    root = math.sqrt(8)
-    moment = (4**-1.5 - 8**-1.5) / 3
-    mass = (2 / root - (2 / root) ** 3 / 3) / 16
-    return moment / mass
 
 
 def epoch(work: float, price: float, capacity: float = 1e6, communication: float = 0.0) -> EpochFacts:
@@ -245,11 +222,6 @@ def test_plans_of_different_lengths_with_free_and_idle_epochs_are_costed_at_once
     plans = [[FREE, epoch(2, 1)], [epoch(2, 1)], [FREE], [epoch(2, 1), IDLE], [FREE, FREE], []]
     assert least_costs(plans, 3.5, None) == pytest.approx([1, 2 / 3.5, 0, 2 / 3, 0, 0], rel=1e-9)
     assert least_costs(plans, 3.5, 2.5) == pytest.approx([1, 0.8, 0, 0.8, 0, 0], rel=1e-9)
-
-
-def test_with_all_resources_an_epoch_takes_its_work_by_them_and_its_messages():
-    epochs = [epoch(6, 2, capacity=3, communication=0.5), epoch(1, 1, capacity=4), epoch(0, 1, 8, 0.25)]
-    assert shortest_times(epochs).tolist() == [2.5, 0.25, 0.25]
 
 
 @settings(max_examples=10, deadline=None)
