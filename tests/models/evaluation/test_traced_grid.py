@@ -55,15 +55,15 @@ def walk(spread: float, epochs: int, retention: float = 0.96875, runs: int = 8) 
     return TracedLaw(runs=all_runs, steps=steps, residuals="independent")
 
 
-@pytest.fixture(scope="module", params=[5, pytest.param(18, marks=pytest.mark.slow)])
-def documents(request):
+@pytest.fixture(scope="module")
+def documents():
     return [
         random_law(
             np.random.default_rng(5000 + seed),
             residuals="independent",
             deviations=(-0.06, 0.01, 0.09) if seed % 3 == 0 else (),
         )
-        for seed in range(request.param)
+        for seed in range(5)
     ]
 
 
