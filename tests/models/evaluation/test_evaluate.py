@@ -7,27 +7,21 @@ from fractions import Fraction
 import msgspec
 import pytest
 
-from depl.models.evaluation.evaluate import (
-    Constraint,
-    Evaluation,
-    Reading,
-    evaluate,
-    final_loss,
-)
-from depl.models.foundation.errors import InvalidInputError
+from depl.models.evaluation.evaluate import Constraint, Evaluation, Reading, evaluate, final_loss
 from depl.models.problem.epochs import FinalLoss, Term
-from depl.models.problem.instance import (
-    Cluster,
-    ComputeTable,
-    TabledImprovement,
-)
+from depl.models.problem.instance import ComputeTable, Instance, Model, TabledImprovement
 from depl.models.problem.plan import Plan
-from tests.problems import atoms, gain, model
+from tests.problems import atoms, gain, model, refusal, site
 from tests.problems import plan as training
 
 
 def steady_epochs(*resources: float) -> Plan:
     return training(*(("net", "site", x) for x in resources)) if resources else Plan()
+
+
+def tabled(steady: Instance, *work: float) -> Model:
+    """The model with its work by a table."""
+    return msgspec.structs.replace(steady.models[0], compute=(ComputeTable(epochs=work),))
 
 
 def violated(found: Evaluation) -> list[Constraint]:
@@ -57,11 +51,9 @@ def test_the_tiny_optimum_has_the_numbers_that_were_computed_by_hand(tiny, tiny_
 
 def test_the_quantile_is_left_out_where_it_is_not_wanted_and_nodes_share_the_work_and_are_paid(bell, steady):
     assert evaluate(bell, steady_epochs(4, 4), quantile=False).quantile is None
-    four = [Cluster(name="site", capacity=10, bandwidth=2, unit_cost=3, nodes=4)]
-    found = evaluate(steady.replace(clusters=four), steady_epochs(1, 1))
-    assert found.epoch_times == (8 / 4 / 1 + 1 / 2,) * 2
-    assert found.resource_cost == 2 * 4 * 3 * 1
-    assert found.feasible
+    four = site(nodes=4)
+    found = evaluate(steady.replace(clusters=(four,)), steady_epochs(1, 1))
+    assert (found.epoch_times, found.cost) == ((8 / 4 / 1 + 1 / 2,) * 2, 2 * 4 * 3 * 1)
 
 
 def test_clusters_learn_and_compute_on_their_own_data_and_each_transfer_is_paid_once(tiny):
@@ -115,29 +107,19 @@ def test_a_violated_constraint_shows_its_two_sides(steady, changes, resources, n
     assert not found[0].binding
 
 
-def test_work_without_resources_never_ends(steady):
+def test_work_without_resources_never_ends_and_resources_without_work_are_refused(steady):
     found = evaluate(steady, steady_epochs(4, 0))
     assert found.epoch_times == (2.5, math.inf)
-    assert [(row.name, row.value, row.limit) for row in violated(found)] == [
-        ("finite time at epoch 2", math.inf, sys.float_info.max),
-        ("training time", math.inf, 5),
-    ]
+    ended = [("finite time at epoch 2", math.inf, sys.float_info.max), ("training time", math.inf, 5)]
+    assert [(row.name, row.value, row.limit) for row in violated(found)] == ended
     late = violated(evaluate(steady.replace(round_deadline=3, maximum_time=None), steady_epochs(4, 0)))
     assert [(row.name, row.value, row.limit) for row in late] == [("round deadline at epoch 2", math.inf, 3)]
     assert not any(row.binding for row in [*late, *violated(found)])
-
-
-def test_resources_without_work_are_refused_and_none_are_needed(steady):
-    idle = steady.replace(
-        models=[msgspec.structs.replace(steady.models[0], compute=(ComputeTable(epochs=(8, 0, 8)),))]
-    )
+    idle = steady.replace(models=[tabled(steady, 8, 0, 8)])
     found = evaluate(idle, steady_epochs(4, 0))
-    assert found.feasible
-    assert found.epoch_times == (2.5, 0.5)
-    assert found.cost == 12
-    assert violated(evaluate(idle, steady_epochs(4, 1))) == [
-        Constraint("resources at epoch 2", "(5)", 1, 0, False)
-    ]
+    assert (found.feasible, found.epoch_times, found.cost) == (True, (2.5, 0.5), 12)
+    wasted = Constraint("resources at epoch 2", "(5)", 1, 0, False)
+    assert violated(evaluate(idle, steady_epochs(4, 1))) == [wasted]
 
 
 def test_where_there_is_no_loss_or_work_to_evaluate_the_place_is_named(tiny, tiny_optimum, steady):
@@ -154,16 +136,16 @@ def test_where_there_is_no_loss_or_work_to_evaluate_the_place_is_named(tiny, tin
     improvements = [gain(2)] * 3
     for net in (
         model("net", TabledImprovement(epochs=improvements)),
-        msgspec.structs.replace(steady.models[0], compute=(ComputeTable(epochs=(8, 8, 8)),)),
+        tabled(steady, 8, 8, 8),
     ):
-        tabled = steady.replace(models=[net], maximum_epochs=2)
-        assert [row.name for row in violated(evaluate(tabled, steady_epochs(9, 9, 9)))] == ["epochs"]
+        short = steady.replace(models=[net], maximum_epochs=2)
+        assert [row.name for row in violated(evaluate(short, steady_epochs(9, 9, 9)))] == ["epochs"]
         words = "the tables of model 'net' end before epoch 4"
-        rows.append((tabled, steady_epochs(9, 9, 9, 9), words, "$.epochs[3]"))
+        rows.append((short, steady_epochs(9, 9, 9, 9), words, "$.epochs[3]"))
     for instance, plan, words, path in rows:
-        with pytest.raises(InvalidInputError, match=words) as caught:
-            evaluate(instance, plan)
-        assert path in (None, caught.value.path)
+        found = refusal(evaluate, instance, plan)
+        assert words in found.message
+        assert path in (None, found.path)
 
 
 # --- tolerances ----------------------------------------------------------------------------------------
