@@ -3,13 +3,10 @@
 Against every combination of what may still be drawn: `test_traced_loss`, `test_traced_sampling`.
 """
 
-from fractions import Fraction
-
 import msgspec
 import pytest
 
-from depl.models.evaluation.traced_loss import end_law, require_supported
-from depl.models.evaluation.traced_survival import traced_survival
+from depl.models.evaluation.traced_loss import require_supported
 from depl.models.foundation.documents import decode_document, encode_document
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.affine_law import Known, following, positions
@@ -20,15 +17,6 @@ from depl.models.verifier.traces import traced_loss
 from tests.cases.memory_cases import FAR, FULL
 from tests.cases.observed_run_cases import rest_of
 from tests.cases.traced_law_cases import halves
-
-
-def test_a_state_by_hand():
-    """After one epoch the loss is 2.5, which no run had; a half is drawn or not, whatever it was."""
-    rest = halves(8).after((FULL,), 2.5)
-    assert rest.known == Known(1, 2.5)
-    assert end_law(rest, (FAR,)).violation(1.5).exact == Fraction(1, 2)
-    assert [item.exact for item in traced_survival(rest, (FAR,), 1.5)] == [1, Fraction(1, 2)]
-    assert [item.exact for item in traced_survival(rest, (FAR,), 2.5)] == [0, 0]
 
 
 def test_a_stage_under_way_goes_on_at_its_age_and_a_law_gone_on_with_twice_is_gone_on_with_once():
