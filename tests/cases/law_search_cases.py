@@ -164,11 +164,6 @@ def interval_of(loss, maximum_loss):
     return certified_violation(loss, maximum_loss)
 
 
-def violation_of(loss, maximum_loss):
-    """Its upper end."""
-    return interval_of(loss, maximum_loss).upper
-
-
 def prefix_bound(search, prefix, budget):
     """What the search says of the last child of a prefix with ``budget`` of extra charge left after it."""
     laws = search._risk._replace(tops=np.zeros(search.length + 1, dtype=np.int64), most=math.inf)
@@ -204,13 +199,8 @@ def best_completion(search, prefix, budget):
         spent = math.fsum(above[k, kinds[k]] for k in range(count, search.length))
         if spent <= budget:
             loss = final_loss_of(search.problem, search.assignment, kinds)
-            least = min(least, violation_of(loss, search.problem.instance.target.maximum_loss))
+            least = min(least, interval_of(loss, search.problem.instance.target.maximum_loss).upper)
     return least
-
-
-def cost_of(instance, plan):
-    """Cost of a plan, without its loss; infinite where there is none."""
-    return math.inf if plan is None else evaluate(instance, plan, quantile=False).cost
 
 
 def require_agreement(instance):
@@ -218,7 +208,7 @@ def require_agreement(instance):
     told = []
     known = enumerate_plans(instance, Limits())
     found = depl.solve(instance, "exact", progress=lambda _, cost, bound: told.append((cost, bound)))
-    optimum = math.inf if known.plan is None else cost_of(instance, known.plan)
+    optimum = math.inf if known.plan is None else evaluate(instance, known.plan, quantile=False).cost
     if known.termination is not Termination.EXHAUSTED:
         assert all(bound <= optimum * (1 + 1e-9) and cost >= optimum * (1 - 1e-9) for cost, bound in told)
     assert (found.termination, found.plan is None) == (known.termination, known.plan is None), instance.name

@@ -6,12 +6,10 @@ probabilities from the independent verifier.
 
 import itertools
 import math
-from collections.abc import Iterator
 from fractions import Fraction
 
 import numpy as np
 
-from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 from depl.models.verifier.verify import verify
 from tests.problems import plan as plan_of
@@ -62,7 +60,7 @@ def _least(kind, deadline):
     return min(work / (deadline - wait) if deadline > wait else capacity, capacity)
 
 
-def assignments(instance: Instance) -> Iterator[dict[str, tuple[str, ...]]]:
+def assignments(instance):
     """Every choice of clusters with a nonempty subset of the datasets each."""
     names = [item.name for item in instance.datasets]
     subsets = [chosen for size in range(len(names) + 1) for chosen in itertools.combinations(names, size)]
@@ -72,13 +70,13 @@ def assignments(instance: Instance) -> Iterator[dict[str, tuple[str, ...]]]:
             yield {place: held for place, held in zip(places, chosen, strict=True) if held}
 
 
-def moved(instance: Instance, data: dict[str, tuple[str, ...]]) -> float:
+def moved(instance, data):
     """What an assignment costs to transfer."""
     costs = {(row.dataset, row.cluster): row.cost for row in instance.transfers}
     return math.fsum(costs.get((name, place), 0.0) for place, names in data.items() for name in names)
 
 
-def every_plan(instance: Instance, wanted=None) -> Iterator[tuple[float, Plan]]:
+def every_plan(instance, wanted=None):
     """(cost, plan) for every sequence and every data assignment that uses all its clusters.
 
     With ``wanted``, only of those that it answers True for: resources take long to find.
@@ -137,9 +135,7 @@ def _everything(instance, plan):
     return True
 
 
-def cheapest_by_brute_force(
-    instance: Instance, below: float = math.inf, rule=_everything
-) -> tuple[float, float]:
+def cheapest_by_brute_force(instance, below=math.inf, rule=_everything):
     """Cheapest cost that is certified to meet the target, and cheapest that is not certified to miss it.
 
     Plans that break ``rule`` are left out.
@@ -164,9 +160,7 @@ def cheapest_by_brute_force(
     return met, possible
 
 
-def cheapest_under_scenarios(
-    instance, improvements, switches, decimals=None, rule=_everything
-) -> tuple[float, Plan | None]:
+def cheapest_under_scenarios(instance, improvements, switches, decimals=None, rule=_everything):
     """Cost and plan of the optimum when constraint (3) counts scenarios; (infinity, None) if infeasible.
 
     ``improvements`` holds X of every model at every epoch, shape (S, K, M), ``switches`` the loss of every
@@ -178,7 +172,7 @@ def cheapest_under_scenarios(
     if samples.misses([]) <= allowed and rule(instance, Plan()):
         return 0.0, Plan()
 
-    best: tuple[float, Plan | None] = (math.inf, None)
+    best = (math.inf, None)
 
     def wanted(sequence, data):
         epochs = [(model.name, data[place.name]) for model, place in sequence]
@@ -190,7 +184,7 @@ def cheapest_under_scenarios(
     return best
 
 
-def at_least(instance, sequence, data) -> float:
+def at_least(instance, sequence, data):
     """Below the cost of a sequence, by Cauchy and Schwarz: (sum sqrt(price work))**2 / (T - waiting)."""
     if instance.target.maximum_time is None:
         return 0.0
@@ -205,12 +199,7 @@ def at_least(instance, sequence, data) -> float:
     )
 
 
-def cheapest_of_every_plan_under_scenarios(instance, *arguments, **options) -> float:
-    """Its cost."""
-    return cheapest_under_scenarios(instance, *arguments, **options)[0]
-
-
-def cost_and_misses(instance, plan, improvements, switches, decimals=None) -> tuple[float, int]:
+def cost_and_misses(instance, plan, improvements, switches, decimals=None):
     """Cost of a plan, with the resources that it states, and how many scenarios it misses."""
     data = {row.cluster: row.datasets for row in plan.data}
     places = {item.name: item for item in instance.clusters}
@@ -223,13 +212,13 @@ def cost_and_misses(instance, plan, improvements, switches, decimals=None) -> tu
 class Samples:
     """The scenarios, and what every epoch does to the loss in each of them."""
 
-    def __init__(self, instance, improvements, switches, decimals) -> None:
+    def __init__(self, instance, improvements, switches, decimals):
         self.instance, self.improvements, self.switches = instance, improvements, switches
         self.decimals, self.names = decimals, [model.name for model in instance.models]
         self.laws = {(row.previous, row.following): row.law for row in instance.switches}
         self._changes = {}
 
-    def misses(self, epochs) -> int:
+    def misses(self, epochs):
         """How many scenarios end above l_max; an epoch is a model with its datasets."""
         losses = np.full(len(self.improvements), self.instance.target.initial_loss)
         before = self.instance.target.initial_model

@@ -9,17 +9,12 @@ import numpy as np
 import pytest
 from scipy import special
 
-import depl
-from depl.instances.reductions.knapsack import Knapsack, best_by_capacity
-from depl.instances.reductions.to_planning import ByCost
 from depl.models.evaluation.evaluate import final_loss
-from depl.models.exact import chord_search, law
+from depl.models.exact import chord_search
 from depl.models.exact.choices import Choices
 from depl.models.exact.labels import LabelSearch
 from depl.models.exact.law import _on_chords
 from depl.models.problem.laws import Normal
-from depl.models.solving.methods import Limits
-from depl.models.solving.result import Termination
 from tests.cases.law_search_cases import chorded, constant, make, normals, require_agreement
 
 WAYS = ("at once", "one after another", "labels")
@@ -91,14 +86,3 @@ def test_the_chords_reach_as_far_as_the_deviation_of_any_plan(seed):
         switches = sum(one != other for one, other in itertools.pairwise(models))
         variance = math.fsum(laws[model].variance for model in models) + switches * switch.variance
         assert math.sqrt(variance) <= largest
-
-
-def test_the_default_proves_a_knapsack_of_a_hundred_and_fifty_items():
-    values, weights = np.random.default_rng(150).integers(1, 1001, (2, 150)).tolist()
-    items = Knapsack.of(values, weights, sum(weights) // 2)
-    instance = ByCost.reduce(items)
-    found = law.exact(instance, Limits())
-    assert found.termination is Termination.OPTIMAL
-    cost = depl.evaluate(instance, found.plan, quantile=False).cost
-    assert ByCost.value_of_cost(items, cost) == best_by_capacity(items).value
-    assert cost * (1 - 1e-9) <= found.lower_bound <= cost

@@ -1,6 +1,5 @@
 """Exact methods under rules of the sites: against all plans written out, against each other, by parts."""
 
-import functools
 import math
 
 import msgspec
@@ -19,13 +18,6 @@ from depl.testing import problems
 from tests.cases.memory_search_cases import drawn
 from tests.cases.site_cases import keeps_rules
 from tests.oracles.brute_force import cheapest_by_brute_force
-
-SAMPLES = 40
-
-
-@functools.cache
-def on_scenarios():
-    return list(problems(SAMPLES, 314, meaning=Meaning.SCENARIOS))
 
 
 def proved(instance, method):
@@ -46,21 +38,17 @@ def same(one, other):
     return one == other or math.isclose(one, other, rel_tol=1e-8, abs_tol=1e-12)
 
 
-@pytest.mark.parametrize("place", range(SAMPLES))
-def test_root_bounds_are_those_of_the_verifier_at_any_prices(place):
-    instance, scenarios = on_scenarios()[place].instance, on_scenarios()[place].scenarios
-    problem, rng = SampledProblem(instance, scenarios), np.random.default_rng(place)
-    sample = given_sample((scenarios.improvements, scenarios.switch_losses), scenarios.decimals)
-    timed = instance.target.maximum_time is not None
-    if not any(problem.open_subsets):
-        return
-    for _ in range(3):
-        prices = float(rng.lognormal()) * timed, float(rng.lognormal(2))
-        bound = root_bound(problem, *prices)
-        low, high = (
-            dual_bound(instance, sample, problem.allowed, *prices, cautious=side) for side in (True, False)
-        )
-        assert low * (1 - 1e-9) - 1e-9 <= bound <= high * (1 + 1e-9) + 1e-9
+def test_root_bounds_are_those_of_the_verifier_at_any_prices():
+    rng = np.random.default_rng(1)
+    for one in problems(40, 314, meaning=Meaning.SCENARIOS):
+        instance, scenarios = one.instance, one.scenarios
+        problem, timed = SampledProblem(instance, scenarios), instance.target.maximum_time is not None
+        sample = given_sample((scenarios.improvements, scenarios.switch_losses), scenarios.decimals)
+        given = instance, sample, problem.allowed
+        for _ in range(3 if any(problem.open_subsets) else 0):
+            prices = float(rng.lognormal()) * timed, float(rng.lognormal(2))
+            low, high = (dual_bound(*given, *prices, cautious=side) for side in (True, False))
+            assert low * (1 - 1e-9) - 1e-9 <= root_bound(problem, *prices) <= high * (1 + 1e-9) + 1e-9
 
 
 @pytest.mark.parametrize("memory", [1.0, 3.0, None])

@@ -12,9 +12,12 @@ from depl.instances.reductions.chance import Chance
 from depl.models.exact import chord_search
 from depl.models.exact.assignments import assignments
 from depl.models.exact.chord_search import ChordSearch
+from depl.models.exact.chords import Chords
 from depl.models.exact.clusters import cheapest_clusters
 from depl.models.exact.labels import LabelSearch
 from depl.models.exact.prices import Prices
+from depl.models.foundation.search import BestFirst
+from depl.models.solving.methods import Limits
 from depl.models.solving.result import Termination
 from depl.models.solving.solve import solve
 from tests.cases.knapsack_cases import random_chance_knapsack, subsets
@@ -77,6 +80,23 @@ def test_where_a_plan_of_a_label_is_not_certified_chords_prove_the_optimum(seed,
     assert asked
     assert result.termination is Termination.OPTIMAL
     assert Chance.value_of_cost(knapsack, result.cost) == best
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_is_proved_by_labels_stays_below_the_bound_of_the_span_that_is_next(seed, monkeypatch):
+    next_one, raised = BestFirst.pop, []
+
+    def pop(waiting):
+        raised.append([waiting.least])
+        return next_one(waiting)
+
+    monkeypatch.setattr(chord_search, "LONG", 1)
+    monkeypatch.setattr(BestFirst, "pop", pop)
+    monkeypatch.setattr(ChordSearch, "raise_bound", lambda self, bound: raised[-1].append(bound))
+    ChordSearch(Chords(chorded(normals(seed, round_deadline=2.0))), Limits()).answer()
+    pairs = [pair for pair in raised if len(pair) == 2 and pair[0] > 0]
+    assert pairs
+    assert all(least * (1 - 1e-8) <= bound < least for least, bound in pairs)
 
 
 def first_plan(search):

@@ -16,15 +16,6 @@ from depl.models.problem.laws import Empirical
 from tests.cases.law_search_cases import AWKWARD, SURE, constant, grid_for, make, prefix_bound, subproblem
 
 LENGTH = 4
-NAMES = (
-    "atoms",
-    "switches that lose",
-    "switches that rise beyond the grid, and disasters",
-    "an initial model",
-    "a switch that is forbidden",
-    "laws that change",
-    "a rise beyond the grid",
-)
 
 
 def search_of(name, level, cutoff):
@@ -63,7 +54,7 @@ def leaves_of(search, nodes):
             yield leaf
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", AWKWARD)
 def test_leaves_are_those_of_the_tree_written_out_in_its_order(name):
     """Two kinds at every node: with one node at a time, the search is paused before every second look.
 

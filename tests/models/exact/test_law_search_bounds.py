@@ -29,7 +29,6 @@ from tests.cases.law_search_cases import (
     prefix_bound,
     subproblem,
     tabled,
-    violation_of,
 )
 from tests.oracles.search import kinds_of
 from tests.problems import atoms
@@ -112,7 +111,7 @@ def test_every_plan_that_meets_the_target_is_a_leaf(name):
         for kinds in everything:
             spent = math.fsum(above[k, kind] for k, kind in enumerate(kinds))
             loss = final_loss_of(problem, search.assignment, kinds)
-            if spent <= limit and violation_of(loss, target.maximum_loss) <= 0.4:
+            if spent <= limit and interval_of(loss, target.maximum_loss).upper <= 0.4:
                 assert kinds in leaves
                 assert search.root_bound <= search.cutoff - limit + spent + 1e-9
                 checked += 1

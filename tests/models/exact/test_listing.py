@@ -52,32 +52,24 @@ def test_a_dominated_cluster_changes_nothing():
     assert solve(more, "enumerate").cost == solve(instance, "enumerate").cost
 
 
-@pytest.mark.parametrize("epochs", [1, 4])
+@pytest.mark.parametrize("change", ["retention", "shift"])
 def test_classes_need_increments_that_neither_forget_nor_depend_on_the_time_since_a_switch(
-    epochs, monkeypatch
+    change, monkeypatch
 ):
-    """Epoch k comes 0 to k - 1 epochs after the last switch."""
-    instance = TINY.replace(maximum_epochs=epochs)
-    data = {instance.clusters[0].name: frozenset([instance.datasets[0].name])}
-    kept = plan_classes_module.loss_step
+    """Epoch k comes 0 to k - 1 epochs after the last switch; the first has nothing to depend on."""
+    data, kept = {TINY.clusters[0].name: frozenset([TINY.datasets[0].name])}, plan_classes_module.loss_step
 
-    def forgetting(*arguments):
-        return replace(kept(*arguments), retention=0.5)
-
-    def ageing(instance, epoch, since, *others):
+    def changed(instance, epoch, since, *others):
         assert 0 <= since < epoch
         step = kept(instance, epoch, since, *others)
-        return replace(step, shift=step.shift + 0.1 * since)
+        return replace(step, **{change: 0.5 if change == "retention" else step.shift + 0.1 * since})
 
-    monkeypatch.setattr(plan_classes_module, "loss_step", forgetting)
+    monkeypatch.setattr(plan_classes_module, "loss_step", changed)
     with pytest.raises(NotCoveredError, match="depend on the past"):
-        plan_classes(instance, data, cutoff=math.inf, allowed=10**6)
-    monkeypatch.setattr(plan_classes_module, "loss_step", ageing)
-    if epochs == 1:
-        assert len(plan_classes(instance, data, cutoff=math.inf, allowed=10**6).levels) == 2
-    else:
-        with pytest.raises(NotCoveredError, match="depend on the past"):
-            plan_classes(instance, data, cutoff=math.inf, allowed=10**6)
+        plan_classes(TINY.replace(maximum_epochs=4), data, cutoff=math.inf, allowed=10**6)
+    if change == "shift":
+        once = plan_classes(TINY.replace(maximum_epochs=1), data, cutoff=math.inf, allowed=10**6)
+        assert len(once.levels) == 2
 
 
 def test_no_plan_is_lost_where_the_hashes_of_all_classes_meet(monkeypatch):

@@ -136,9 +136,12 @@ def test_the_price_of_gain_excludes_no_plan_and_is_the_best_of_all(scenarios, in
             if enough(search.problem, gains):
                 charged = sum(found.values[k, kind] for k, kind in enumerate(kinds)) + found.least
                 assert charged + found.paid <= cost - transfers + 1e-9
+        price, gains = found.paid / required, np.abs(search._sample.gains.mean(axis=-1))
+        sizes = search.assignment.cheapest(search.prices.at(0.0))[:LENGTH] + price * gains
+        assert found.size >= sizes.max(axis=1).sum() * (1 - 1e-12)
         usual, plans = (search.cutoff - transfers) / required, everything.values()
         best = max(dual(plans, usual * factor, required) for factor in np.geomspace(0.06, 16.0, 200))
-        assert dual(plans, found.paid / required, required) >= best - 1e-6 * abs(best)
+        assert dual(plans, price, required) >= best - 1e-6 * abs(best)
 
 
 @pytest.mark.parametrize("required", [math.inf, 0.0, -math.inf])

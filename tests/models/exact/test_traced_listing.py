@@ -19,7 +19,7 @@ from depl.models.exact.counted import scenario_search
 from depl.models.exact.listing import enumerate_on_scenarios, enumerate_plans
 from depl.models.exact.traced_schedules import all_candidates
 from depl.models.exact.traced_verdicts import UnderLaw, exceedances
-from depl.models.foundation.errors import InvalidInputError, NotCoveredError
+from depl.models.foundation.errors import NotCoveredError
 from depl.models.foundation.interval import Interval
 from depl.models.risk.certify import certified_violation
 from depl.models.scenarios.draws import allowed_misses, draw_scenarios
@@ -28,6 +28,7 @@ from depl.models.solving.result import Termination
 from tests.cases.memory_cases import instance_of, random_law
 from tests.cases.memory_search_cases import case_of, drawn, met_on
 from tests.cases.traced_law_cases import halves
+from tests.problems import refusal
 
 
 @pytest.fixture(scope="module")
@@ -222,8 +223,19 @@ def test_every_schedule_gets_its_own_state_however_few_are_kept(cases, kept, mon
             assert len(verdicts._states) <= kept
 
 
+def test_quick_bounds_enclose_how_often_a_schedule_misses_its_target(cases):
+    """By counts of runs, which tell atoms at the target, and by the grid."""
+    for case in cases:
+        listed = all_candidates(case.instance, case.instance.traced_law.law, 10_000)
+        verdicts = UnderLaw(case.instance)
+        for node in range(len(listed.nodes)):
+            lower, upper = verdicts.bounds(listed, node)
+            assert lower <= case.violation(listed.schedule(node)) <= upper
+
+
 def test_scenarios_of_other_epochs_are_refused():
     instance = instance_of(halves())
     scenarios = draw_scenarios(instance.replace(maximum_epochs=2), 5)
-    with pytest.raises(InvalidInputError, match="draw them for this instance"):
-        enumerate_on_scenarios(instance, Limits(), scenarios)
+    assert "draw them for this instance" in str(
+        refusal(enumerate_on_scenarios, instance, Limits(), scenarios)
+    )

@@ -1,14 +1,12 @@
 """All schedules of a traced law with their cheapest costs: against all sequences of epochs, written out."""
 
-import itertools
 import math
 
 import numpy as np
 import pytest
 
-from depl.models.exact.traced_schedules import Candidates, Node, all_candidates
+from depl.models.exact.traced_schedules import all_candidates
 from depl.models.foundation.errors import NotCoveredError
-from depl.models.problem.affine_law import following
 from tests.cases.memory_cases import (
     cheapest_cost,
     every_schedule,
@@ -72,38 +70,17 @@ def test_more_schedules_than_allowed_are_refused_and_as_many_are_not():
             listed(instance, allowed)
 
 
-def _stage_ends(places):
-    nexts = [*places[1:], None]
-    return [
-        place for place, after in zip(places, nexts, strict=True) if not after or after.start != place.start
-    ]
-
-
-def test_a_past_of_several_stages_is_not_counted_among_the_epochs_to_come():
-    """A stage begins after the epochs of those before it; the first to come may go on with the last."""
-    one, other = ("m", "c"), ("n", "c")
-    runs = [(one, one, one), (one, other), (one, other, other, other, one, one)]
-    for past, ahead in itertools.product(runs, ((one,), (other, other), (one, other, one))):
-        places = []
-        for trained in (*past, *ahead):
-            places.append(following(places[-1] if places else None, trained))
-        last = range(len(past), len(places) + 1)  # how many epochs are trained
-        ends = [tuple(_stage_ends(places[:count])) for count in last]
-        nodes = [Node(each, index - 1, 0.0, 0.0) for index, each in enumerate(ends[1:])]
-        found = Candidates(nodes, ends[0])
-        for node in range(len(ahead)):
-            assert found.epochs(node) == node + 1
-            assert found.schedule(node) == ahead[: node + 1]
-
-
 def test_the_rest_of_a_run_under_way_goes_on_with_what_was_trained_before():
     """By the statement of the support; what only whole runs promise is listed with all that begins so."""
-    begun = within = 0
+    begun = within = several = 0
     for document, oracle, promised in observed_cases(12):
-        found, past = schedules(listed(rest_of(document, maximum_time=1e3))), document.trained_before
+        candidates = listed(rest_of(document, maximum_time=1e3))
+        found, past = schedules(candidates), document.trained_before
+        assert [candidates.epochs(node) for node in range(len(found))] == list(map(len, found))
+        several += len(set(past)) > 1
         assert set(promised) <= set(found)
         assert all(oracle.inside(ahead) for ahead in found)
         assert not oracle.margin or len(found) == len(promised)
         begun += bool(past) and bool(promised)
         within += any(ahead[:1] == past[-1:] for ahead in promised)
-    assert min(begun, within) >= 4, (begun, within)
+    assert min(begun, within, several) >= 4, (begun, within, several)

@@ -27,10 +27,6 @@ def solve(tiny, rows, **options):
     return depl.solve(tiny, "milp", scenarios=SCENARIOS, seed=4, rows=rows, **options)
 
 
-def least(problem, allowed=lambda row: True):
-    return cheapest(problem, allowed=allowed)
-
-
 def on_both_clusters(model):
     """The cloud, and the edge with all data; excludes every first plan, as those train on one cluster."""
     model.cloud = pyo.Constraint(expr=sum(model.q[pair] for pair in model.q if pair[0] == "cloud") >= 1)
@@ -49,8 +45,8 @@ def on_both(choices):
 @pytest.mark.parametrize("form", ["price", "cone"])
 def test_the_cheapest_plan_under_the_rows_is_found_and_said_to_be_that(tiny, problem, form):
     result = solve(tiny, on_both_clusters, options={"form": form})
-    assert result.cost == pytest.approx(least(problem, on_both), rel=1e-9)
-    assert result.cost > least(problem) * (1 + 1e-6)  # so the rows mattered
+    assert result.cost == pytest.approx(cheapest(problem, allowed=on_both), rel=1e-9)
+    assert result.cost > cheapest(problem) * (1 + 1e-6)  # so the rows mattered
     assert {epoch.cluster for epoch in result.plan.epochs} == {"cloud", "edge"}
     assert result.solution is Solution.PROVEN_UNDER_ROWS
     assert result.rows == ("cloud", "edge")
@@ -80,7 +76,8 @@ def test_rows_that_forbid_every_plan_one_after_the_other_end_in_infeasible_and_n
         if found.choices is None:
             break
         assert tuple(found.choices) not in forbidden
-        assert found.cost == pytest.approx(least(problem, lambda row: row not in forbidden), rel=1e-9)
+        others = cheapest(problem, allowed=lambda row: row not in forbidden)
+        assert found.cost == pytest.approx(others, rel=1e-9)
         forbidden.append(tuple(found.choices))
     assert (found.termination, found.lower_bound) == (Termination.INFEASIBLE, math.inf)
     assert "the rows own[1], own[2], own[3], own[4] and" in found.reason
@@ -93,7 +90,7 @@ def test_rows_that_forbid_every_plan_one_after_the_other_end_in_infeasible_and_n
 def test_a_variable_fixed_or_bounded_by_the_caller_stays_so(problem):
     """The optimum trains on the cloud in epoch 1; forbidden by fixing or by a bound it is another one."""
     first = labels(problem, solve_sampled(problem).choices[0])
-    allowed = least(problem, lambda row: labels(problem, row[0]) != first)
+    allowed = cheapest(problem, allowed=lambda row: labels(problem, row[0]) != first)
     for change in (lambda item: item.fix(0), lambda item: item.setub(0)):
         rows = lambda model, change=change: change(model.w[1, *first])  # noqa: E731
         found = solve_sampled(problem, Limits(rows=rows))
@@ -112,7 +109,7 @@ def test_a_row_over_variables_of_the_callers_own_holds_too(problem):
     on_edge = lambda row: any(g.cluster == 1 for g in row)  # noqa: E731
     assert problem.instance.clusters[1].name == "edge"
     assert on_edge(found.choices)
-    assert found.cost == pytest.approx(least(problem, on_edge), rel=1e-9)
+    assert found.cost == pytest.approx(cheapest(problem, allowed=on_edge), rel=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -134,7 +131,7 @@ def test_rows_on_misses_count_every_scenario(tiny, level, size, few, wanted):
         return problem.misses(row) <= wanted if few else problem.misses(row) >= wanted
 
     found = solve_sampled(problem, Limits(rows=rows))
-    assert found.cost == pytest.approx(least(problem, keeps), rel=1e-9)
+    assert found.cost == pytest.approx(cheapest(problem, allowed=keeps), rel=1e-9)
     assert found.choices is None or keeps(found.choices)
 
 
