@@ -3,19 +3,21 @@
 from fractions import Fraction
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from depl.models.policy.result import PolicyResult
 from depl.models.problem.instance import Instance, Switch
 from depl.models.problem.laws import Deterministic, Empirical, Forbidden, ImprovementLaw, SwitchLaw, Zero
+from depl.models.problem.policy import Policy
 from depl.models.solving.result import Termination
 from tests.oracles.policy_processes import Tree
-from tests.problems import instance, model, site
+from tests.problems import atoms, instance, model, site
 
 
 def tiny(
-    small: ImprovementLaw,
-    large: ImprovementLaw,
+    small: ImprovementLaw | float,
+    large: ImprovementLaw | float,
     *,
     prices: tuple[float, float] = (1.0, 2.5),
     switches: tuple[Switch, ...] = (),
@@ -34,6 +36,17 @@ def tiny(
         other_switches=Zero() if other_switches is None else other_switches,
         **given | target,
     )
+
+
+TWO = tiny(
+    atoms(-0.1, 0.1, 0.3, weights=(1.0, 1.0, 2.0)),
+    atoms(0.1, 0.4),
+    prices=(1.0, 2.1),
+    maximum_loss=0.35,
+    quantile_level=0.45,
+    maximum_epochs=3,
+)
+"""Two models on one cluster, with few losses: the large one is needed for 0.9."""
 
 
 def random_tiny(rng: np.random.Generator, epochs: int | None = None, atoms: int = 2) -> Instance:
@@ -91,3 +104,8 @@ def judge(instance: Instance, tree: Tree, found: PolicyResult) -> None:
     ratio = tree.ratio()
     assert found.ratio[0] <= float(ratio) * (1 + 1e-9)
     assert float(ratio) <= found.ratio[1] * (1 + 1e-9)
+
+
+def claiming(policy: Policy, **claims: Any) -> Policy:
+    """The same policy with other claims."""
+    return msgspec.structs.replace(policy, certificate=msgspec.structs.replace(policy.certificate, **claims))

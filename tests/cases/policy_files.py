@@ -1,4 +1,4 @@
-"""A policy written by hand, small enough to follow with a pencil; used by tests only.
+"""Policies written by hand, small enough to follow with a pencil; used by tests only.
 
 Losses are 0, 0.1, ..., 1.9 on the grid and the target is 0.3. Before epoch 1 it trains ``small``, and beyond
 1.5 it gives up. After ``small`` it goes on with it up to 0.8, switches to ``large`` up to 1.5, and gives up
@@ -6,9 +6,12 @@ beyond. ``large`` is trained to the end, after epoch 3. Only ``large`` may be th
 (small) or 0.4 (large) of the loss, on average; the retention is 1.
 """
 
+import math
 from typing import Any
 
 from depl.models.problem.policy import Policy
+from depl.models.traces.table import Traces
+from tests.cases.same_runs import table
 
 SMALL, LARGE = ("small", "site"), ("large", "site")
 
@@ -79,7 +82,7 @@ def training(
     price: float | None = None,
 ) -> dict[str, Any]:
     """A training of a node, by default with what is said above of ``small`` and ``large``."""
-    usual = {"price": 1.0, "shift": -0.2} if site is SMALL else {"price": 2.5, "shift": -0.4}
+    usual = {"price": 2.5, "shift": -0.4} if site is LARGE else {"price": 1.0, "shift": -0.2}
     given = {name: value for name, value in (("price", price), ("shift", shift)) if value is not None}
     place = {"model": site[0], "cluster": site[1]}
     return {**place, **usual, **given, "retention": retention, "following": following}
@@ -101,3 +104,30 @@ def node(
         "trainings": list(trainings),
         "rows": [{"upto": upto, "action": action} for upto, action in rows],
     }
+
+
+BIG, LITTLE = ("big", "edge"), ("small", "edge")
+STEM = {"a": [2.0, 1.5, 1.1], "b": [2.0, 1.9, 1.6], "c": [1.0, 0.9, 0.8], "d": [5.0, 4.0, 3.0]}
+AFTER = {1: [0.9, 0.7], 2: [0.6]}
+
+
+def branches(seeds: str = "abcd", switches: tuple[int, ...] = (1, 2)) -> Traces:
+    """Branches that switch after epochs 1 and 2 and end after epoch 3; the second stage has given losses."""
+    found = [(f"{seed}/{switch}", seed, switch) for seed in seeds for switch in switches]
+    losses = {name: [*STEM[seed][: switch + 1], *AFTER[switch]] for name, seed, switch in found}
+    pairs = {name: [BIG] * switch + [LITTLE] * (3 - switch) for name, _, switch in found}
+    return table(losses, 0, **pairs)
+
+
+def replayed(scale: str = "loss", first: Any = None, state: str = "observed") -> Policy:
+    """Trains big once; switches up to a loss of 1.7, else trains big again; then trains small."""
+    limit = 0.95 if scale == "loss" else math.log(0.95)
+    nodes = [
+        first or node(0, None, (training(BIG, 1, 0.0, price=2.0),), ((39, 0),), True),
+        node(1, BIG, (training(LITTLE, 2, 0.0), training(BIG, 3, 0.0, price=2.0)), ((17, 0), (39, 1)), False),
+        node(2, LITTLE, (training(LITTLE, 4, 0.0),), ((9, -1), (39, 0)), True),
+        node(2, BIG, (training(LITTLE, 4, 0.0),), ((20, 0), (39, -1)), False),
+        node(3, LITTLE, (), ((39, -1),), True),
+    ]
+    grid = {"scale": scale, "origin": 0.0, "step": 0.1, "cells": 40, "target": 9, "limit": limit}
+    return by_hand(maximum_loss=0.95, state=state, grid=grid, nodes=nodes)

@@ -3,9 +3,11 @@
 import gzip
 import re
 import tarfile
+from pathlib import Path
 
 import pytest
 
+from depl.models.tool_logs.points import TOOLS
 from tests.checks.rooms import ROOT
 
 LOGS = ROOT / "tests" / "data" / "tool_logs"
@@ -14,18 +16,14 @@ MADE_ELSEWHERE = re.compile(rb"/(tmp|work|root|opt)/")
 
 def contents():
     """Every file, those of archives too, by name."""
-    for path in LOGS.rglob("*"):
+    for path in filter(Path.is_file, LOGS.rglob("*")):
         if path.name.endswith(".tar.gz"):
             with tarfile.open(path) as packed:
-                yield from (
-                    (f"{path.name}/{one.name}", packed.extractfile(one).read())
-                    for one in packed
-                    if one.isfile()
-                )
-        elif path.suffix == ".gz":
-            yield path.name, gzip.decompress(path.read_bytes())
-        elif path.is_file():
-            yield path.name, path.read_bytes()
+                files = [(one.name, packed.extractfile(one)) for one in packed if one.isfile()]
+                yield from ((f"{path.name}/{name}", file.read()) for name, file in files)
+        else:
+            content = path.read_bytes()
+            yield path.name, gzip.decompress(content) if path.suffix == ".gz" else content
 
 
 def test_no_log_holds_a_folder_of_the_machine_that_made_it():
@@ -40,10 +38,7 @@ def test_versions_of_the_logs_are_those_that_the_check_installs():
     assert not [name for name, version in pins if not re.search(rf"- {name} {re.escape(version)}\b", stated)]
 
 
-@pytest.mark.parametrize(
-    "tool",
-    ["lightning", "keras", "tensorboard", "wandb", "mlflow", "flower", "transformers", "jsonl", "csv"],
-)
+@pytest.mark.parametrize("tool", TOOLS)
 def test_every_tool_has_logs_and_a_row_of_provenance(tool):
     assert any(path.is_file() for path in (LOGS / tool).rglob("*"))
     assert f"| `{tool}/" in (LOGS / "PROVENANCE.md").read_text(encoding="utf-8")

@@ -15,24 +15,14 @@ from depl.commands import fit
 from depl.instances.spent_promise import promised_plan, spent_promise
 from depl.models.estimation import instance as fitted
 from depl.models.policy import planning
-from depl.models.problem.laws import Empirical
 from depl.models.solving.observed_state import State
 from depl.models.traces.files import write_traces
 from depl.models.traces.table import Traces, joined
-from tests.cases import fit_cases, lost_run_cases, policy_cases
+from tests.cases import fit_cases, lost_run_cases
 from tests.cases.fit_cases import SETUP, drawn
-from tests.cases.policy_files import by_hand
-from tests.models.policy import test_replay
+from tests.cases.policy_cases import TWO
+from tests.cases.policy_files import branches, by_hand, replayed
 
-TWO = policy_cases.tiny(
-    Empirical(values=(-0.1, 0.1, 0.3), weights=(1.0, 1.0, 2.0)),
-    Empirical(values=(0.1, 0.4)),
-    prices=(1.0, 2.1),
-    maximum_loss=0.35,
-    quantile_level=0.45,
-    maximum_epochs=3,
-)
-"""Two models on one cluster, with few losses: the large one is needed for 0.9."""
 FULL = SETUP["models"][0]
 NET = {
     "clusters": SETUP["clusters"][:1],
@@ -63,12 +53,12 @@ def documents(tmp_path_factory: pytest.TempPathFactory, tiny, tiny_optimum) -> P
         "strict.json": TWO.replace(quantile_level=0.999).to_json(),
         "easy.json": TWO.replace(quantile_level=0.2).to_json(),
         "policy.json": by_hand().to_json(),
-        "replayed.json": test_replay.policy().to_json(),
+        "replayed.json": replayed().to_json(),
     }
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8")
-    traces = {"runs": drawn(), "late": fit_cases.without_first_epoch(drawn()), "tree": test_replay.traces()}
-    traces["branch"] = test_replay.traces("b", (1,))
+    traces = {"runs": drawn(), "late": fit_cases.without_first_epoch(drawn()), "tree": branches()}
+    traces["branch"] = branches("b", (1,))
     traces |= {f"few{runs}": drawn(runs) for runs in (1, 2, 4, 7)}
     traces["both"] = joined([drawn(), begun(drawn(10, prefix="other"))])
     for name, found in traces.items():

@@ -12,8 +12,9 @@ from depl.commands.policy import epoch_numbers
 from depl.models.policy import planning
 from depl.models.policy.controller import Controller
 from depl.models.problem.policy import json_schema
+from tests.cases.policy_cases import TWO
 from tests.cases.policy_files import by_hand, document
-from tests.depl.commands.conftest import TWO, sessions
+from tests.depl.commands.conftest import sessions
 
 SESSIONS = """
 planned, written, told, checked and simulated

@@ -35,9 +35,8 @@ from depl.showing.parts import Fact, Rounding, promised
 from depl.showing.runs import Fitted
 from tests.cases.fit_cases import drawn
 from tests.cases.memory_cases import instance_of
-from tests.cases.policy_files import by_hand
+from tests.cases.policy_files import branches, by_hand, replayed
 from tests.cases.traced_law_cases import halves
-from tests.models.policy import test_replay
 
 LONGEST = 200
 CLOUD = (ClusterData(cluster="cloud", datasets=("sensors",)),)
@@ -70,7 +69,7 @@ def shown(tmp_path_factory):
         "PolicyResult": policy_result(instance),
         "PolicyReport": PolicyReport((passed("rows", "<all>"),), None, policy()),
         "Simulation": SIMULATION,
-        "Replay": replay(test_replay.policy(), test_replay.traces()),
+        "Replay": replay(replayed(), branches()),
         "Evaluation": depl.evaluate(instance, result.plan),
         "Front": depl.front(instance, "loss", between=(4, 15), points=3),
         "Report": depl.check(instance, result.plan),

@@ -9,7 +9,7 @@ from scipy.optimize import least_squares as by_scipy
 
 from depl.models.estimation.choices import FitBy
 from depl.models.estimation.curve import epoch_sums, fit_curve, fitted_curves
-from depl.models.estimation.fit import Combination, fit_improvement, fit_rows, fit_switch, fit_traces
+from depl.models.estimation.fit import fit_improvement, fit_switch, fit_traces
 from depl.models.estimation.observations import observe
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.instance import Instance
@@ -58,8 +58,9 @@ def test_every_candidate_becomes_a_law_of_its_kind_with_mean_one_and_its_own_inc
         noise = found.as_improvement(name).noise
         assert isinstance(noise, kind)
         assert noise.moments().mean == pytest.approx(1, rel=1e-12)
-    with pytest.raises(InvalidInputError, match="'student_t'; fitted are: inverse_gamma, lognormal, normal"):
-        found.as_improvement("student_t")
+    assert "'student_t'; fitted are: inverse_gamma, lognormal, normal" in str(
+        refusal(found.as_improvement, "student_t")
+    )
     assert [item.aic for item in found.laws] == [4 - 2 * item.log_likelihood for item in found.laws]
     assert found.best == min(found.laws, key=lambda item: item.aic).family
     # that the mean is moved into the scale leaves the increments as they were fitted
@@ -88,16 +89,14 @@ def test_improvements_without_chance_of_constant_shape_or_of_a_rising_loss():
     assert (even.best, even.laws) == ("deterministic", ())
     assert even.as_improvement().at(9)[0] == pytest.approx(CURVE[8], rel=1e-6)
     assert even.as_improvement().noise == Deterministic(value=1)
-    with pytest.raises(InvalidInputError, match="none: too few values, or nothing varies"):
-        even.as_improvement("normal")
+    assert "none: too few values, or nothing varies" in str(refusal(even.as_improvement, "normal"))
     values, _ = decaying(rng(4))
     constant = fit_improvement(values / CURVE, KS, rng(), resamples=19, constant=True)
     improvement = constant.as_improvement("inverse_gamma")
     assert isinstance(improvement, ConstantImprovement)
     assert improvement.scale == pytest.approx(1, rel=0.02)
     rising = fit_improvement(-values[:3], KS, rng(), resamples=19)
-    with pytest.raises(InvalidInputError, match="may not raise the loss"):
-        rising.as_improvement("inverse_gamma")
+    assert "may not raise the loss" in str(refusal(rising.as_improvement, "inverse_gamma"))
     assert rising.as_improvement("normal").at(1)[0] < 0
 
 
@@ -106,14 +105,12 @@ def test_few_jumps_or_equal_ones_are_kept_as_they_are_and_negative_ones_counted(
     few = fit_switch([0.1, 0.3, 0.2, 0.2], rng())
     assert (few.best, few.laws) == ("empirical", ())
     assert few.as_switch() == Empirical(values=(0.1, 0.3, 0.2, 0.2))
-    with pytest.raises(InvalidInputError, match="no fit of the family 'student_t'"):
-        few.as_switch("student_t")
+    assert "no fit of the family 'student_t'" in str(refusal(few.as_switch, "student_t"))
     found = fit_switch([-0.1, 0.2, 0.3, 0.25, 0.1, 0.0], rng(), resamples=19)
     assert (found.nonpositive, found.jumps.size) == (2, 6)
     assert all(item.excluded == 0 for item in found.laws)
     for jumps in ([], [math.nan], [0.1, math.inf]):
-        with pytest.raises(InvalidInputError):
-            fit_switch(jumps, rng())
+        refusal(fit_switch, jumps, rng())
 
 
 # --- sets of traces ------------------------------------------------------------------------------------
@@ -160,20 +157,6 @@ def test_every_run_can_be_fitted_on_its_own_and_what_cannot_is_listed_with_its_r
     assert "at least 3 epochs" in found.refused["cut"]
     assert "full -> cut" in found.refused
     assert not found.jumps
-
-
-def test_the_table_has_a_row_of_every_fit_also_of_one_without_a_law(drawn):
-    fits = fit_traces(drawn, rng(), resamples=99).improvements
-    even = fit_improvement(np.tile(CURVE, (3, 1)), KS, rng())
-    first, second, last = fit_rows(fits | {Combination("net"): even})
-    fit, law = fits[Combination("full")], fits[Combination("full")].law("inverse_gamma")
-    counts = {"combination": "full", "runs": 40, "ratios": 200, "nonpositive": 0, "best": fit.best}
-    curve = {"scale": fit.curve.scale, "offset": fit.curve.offset, "gamma_shape": law.parameters["shape"]}
-    values = {"paper_p_value": law.goodness.paper_p_value, "p_value": first["positive_p_value"]}
-    wanted = counts | curve | values
-    assert {name: first[name] for name in wanted} == wanted
-    assert second["combination"] == "cut"
-    assert (last["best"], last["gamma_shape"], last["p_value"]) == ("deterministic", None, None)
 
 
 @pytest.mark.slow
@@ -267,12 +250,12 @@ ROWS = [
 def test_a_switch_that_was_not_evaluated_is_estimated_and_counted():
     *columns, start = map(np.array, zip(*ROWS, strict=True))
     found = observe(Traces(*columns, {"start_loss": start}))
-    with pytest.raises(InvalidInputError, match="after 1 of 2 switches from 'full' to 'cut'"):
-        found.jumps_of("full", "cut")
+    assert "after 1 of 2 switches from 'full' to 'cut'" in str(refusal(found.jumps_of, "full", "cut"))
     jumps, estimated = found.jumps_of("full", "cut", expected=np.array([3.0, 2.0, 1.0]))
     assert (jumps.tolist(), estimated) == ([0.5, 1.0], 1)  # measured 6.5 - 6; estimated 7.5 - 8.5 + 2
     jumps, estimated = observe(Traces(*columns)).jumps_of("full", "cut", np.zeros(3))
     assert (jumps.tolist(), estimated) == ([0.25, -1.0], 2)
     assert found.jumps_of("cut", "full")[0].size == 0
-    with pytest.raises(InvalidInputError, match="no run has an epoch of training"):
-        observe(Traces(*(column[:1] for column in columns)))
+    assert "no run has an epoch of training" in str(
+        refusal(observe, Traces(*(column[:1] for column in columns)))
+    )

@@ -21,6 +21,7 @@ from depl.models.traces.table import Traces, joined
 from depl.models.verifier.traces import traced_loss
 from tests import problems
 from tests.cases.same_runs import LOSSES, ONE_MODEL, named, table
+from tests.problems import refusal
 
 PAIRS = (("full", "edge"),) * 6 + (("cut", "far"),) * 6
 
@@ -53,8 +54,9 @@ def test_a_run_that_chose_the_plan_is_refused_under_any_name_with_its_row_and_wh
         assert error.value.path == ".run[13]"
     assert "those that tiny was fitted to" in str(error.value)
     both = {"v": GOOD["a"], "w": GOOD["b"]}
-    with pytest.raises(InvalidInputError, match=r"12 of 12 epochs compared; so are those of 1 other run\."):
-        held_out(traces_of(both), traces_of(GOOD), PAIRS)
+    assert "12 of 12 epochs compared; so are those of 1 other run." in str(
+        refusal(held_out, traces_of(both), traces_of(GOOD), PAIRS)
+    )
 
 
 def test_a_name_alone_decides_nothing(tiny):
@@ -63,8 +65,7 @@ def test_a_name_alone_decides_nothing(tiny):
     for chosen_by in (used, tiny.replace(run_fingerprints=fingerprints(used))):
         assert held_out(fresh, chosen_by, PAIRS, diverged=["gone"]).losses.size == 3
     for names in (["b"], "b", [7]):
-        with pytest.raises(InvalidInputError, match="a name does not tell whether a run is fresh"):
-            held_out(fresh, names, PAIRS)
+        assert "a name does not tell whether a run is fresh" in str(refusal(held_out, fresh, names, PAIRS))
     with pytest.raises(InvalidInputError, match=r"tiny carries no fingerprints .* \(depl fit\)") as error:
         held_out(traces_of(GOOD), tiny, PAIRS)
     assert error.value.path == "$.run_fingerprints"
@@ -114,8 +115,7 @@ def test_runs_that_stopped_early_or_diverged_exceed_also_if_they_are_not_there()
     assert found.runs == ("a", "b", "short", "gone")
     assert found.losses.tolist() == [GOOD["a"][-1], math.inf, math.inf, math.inf]
     assert (found.stopped, found.diverged) == ((), ("b", "gone", "short"))
-    with pytest.raises(InvalidInputError, match="list of names"):
-        held_out(traces_of(GOOD), (), PAIRS, diverged="b")
+    assert "list of names" in str(refusal(held_out, traces_of(GOOD), (), PAIRS, diverged="b"))
 
 
 def test_the_plan_is_that_of_the_provenance_or_the_one_given_with_its_models_and_clusters():
@@ -169,18 +169,15 @@ def test_no_multiset_of_copies_cuts_and_roundings_promises_more_than_the_runs(se
     assert len(notes) == 1
     found = diagnose(multiset(seed), np.random.default_rng(0), resamples=9)
     assert found.runs == found.most_of_one_schedule == 24
-    with pytest.raises(InvalidInputError, match="once more"):
-        held_out(multiset(seed), (), (PLACE,) * 6)
+    assert "once more" in str(refusal(held_out, multiset(seed), (), (PLACE,) * 6))
 
 
 def test_copies_of_one_run_are_refused_with_the_reason():
     copies = joined([table({f"c{number}": list(LOSSES[0])}) for number in range(24)])
-    with pytest.raises(InvalidInputError, match=r"'c1' shares 6 first epochs with 'c0', and 22 others"):
-        fitted(copies)
+    assert "'c1' shares 6 first epochs with 'c0', and 22 others" in str(refusal(fitted, copies))
     with pytest.raises(InvalidInputError, match=r"at least two .*|counted once"):
         diagnose(copies, np.random.default_rng(0), resamples=9)
-    with pytest.raises(InvalidInputError, match="'c1' is run 'c0' of the same file once more"):
-        held_out(copies, (), (PLACE,) * 6)
+    assert "'c1' is run 'c0' of the same file once more" in str(refusal(held_out, copies, (), (PLACE,) * 6))
 
 
 def forks(trainings: int, each: int, epochs: int) -> Traces:
@@ -203,7 +200,8 @@ def test_trainings_that_were_continued_from_a_checkpoint_count_once():
     assert '"origin"' not in fitted(DISTINCT).to_json()
     with pytest.raises(InvalidInputError, match=r"fewer than 6|too few|only 3 runs"):
         end_law(fitted(forks(3, 8, 3)).traced_law, (PLACE,) * 6)
-    with pytest.raises(InvalidInputError, match=r"'r1' shares its first 3 epochs with run 'r0'"):
-        held_out(forks(3, 8, 3), (), (PLACE,) * 6)
+    assert "'r1' shares its first 3 epochs with run 'r0'" in str(
+        refusal(held_out, forks(3, 8, 3), (), (PLACE,) * 6)
+    )
     found = diagnose(forks(12, 2, 3), np.random.default_rng(0), resamples=9)
     assert (found.most_of_one_schedule, found.behind[0].runs) == (12, 12)

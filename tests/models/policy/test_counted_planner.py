@@ -2,13 +2,10 @@
 
 import itertools
 
-import msgspec
 import numpy as np
 import pytest
 
 import depl
-from depl.instances.setups import load_setup
-from depl.instances.training.recorded import recorded_traces
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.policy import counted as counting
 from depl.models.policy import counted_planner, planning
@@ -119,40 +116,6 @@ def test_more_epochs_are_tried_where_those_that_the_proxy_asks_for_keep_no_promi
     assert (nothing.policy, nothing.termination) == (None, Termination.EXHAUSTED)
     assert "Record more runs" in nothing.reason
     assert nothing.restriction.startswith("at most 4 epochs of at most 5 each")
-
-
-def test_where_the_time_is_over_the_margin_is_named_first_if_it_is_in_the_way(monkeypatch):
-    instance = SHORT
-    bold = msgspec.structs.replace(instance.traced_law, deviations=(0.5, 0.6), care=0.95)
-    ticks, looks = itertools.count(), 30
-
-    def now():
-        return float(next(ticks))
-
-    monkeypatch.setattr(planning, "now", now)
-    reasons = [solve_policy(instance, time_limit=1e9).reason]
-    while "the most was" not in reasons[-1]:
-        looks += 5
-        reasons.append(solve_policy(instance.replace(traced_law=bold), time_limit=looks).reason)
-    over = "the time was over before anything was certified"
-    assert all(one == over or "moved up by the margin" in one for one in reasons[1:])
-    assert "as every combination is moved up by the margin" in reasons[-1]
-    assert reasons[-1].endswith("the time was over before anything was certified")
-
-
-def test_ordinary_runs_get_a_policy_or_one_sentence_names_the_option_that_gives_one():
-    """By default too few plans, or a margin for plans that were never run, stand in the way."""
-    every = recorded_traces("digits-alexnet-slow-fitting")
-    runs, setup = every.select(np.arange(0, len(every.runs), 4)), load_setup("closed-loop")
-    with pytest.raises(NotCoveredError, match=r"^the traces hold too few plans [^.]*fit with --care 0"):
-        solve_policy(depl.fit(runs, setup))
-    asked = {"maximum_loss": 1.2, "maximum_epochs": 40, "quantile_level": 0.8}
-    instance = depl.fit(runs, setup, care=None).replace(**asked)
-    found = solve_policy(instance, "static", switch_epochs=(12,), time_limit=None)
-    assert found.policy is not None, found.reason
-    assert found.policy.certificate.method == "counted"
-    told = solve_policy(depl.load("digits-alexnet"), time_limit=1e-3).reason
-    assert "moved up by the margin for plans that were never run: fit with --care 0" in told
 
 
 def test_no_stage_begins_later_than_those_that_lend_to_it():

@@ -6,7 +6,6 @@ The trees (`tests.oracles.policy_processes`) share no code with planning.
 from dataclasses import replace
 from fractions import Fraction
 
-import msgspec
 import numpy as np
 import pytest
 
@@ -20,8 +19,9 @@ from depl.models.problem.laws import Empirical
 from depl.models.problem.policy import STOP, Policy, PolicyNode
 from depl.models.solving.result import Termination
 from tests.cases.memory_cases import instance_of, random_law
-from tests.cases.policy_cases import judge, random_tiny, tiny
+from tests.cases.policy_cases import claiming, judge, random_tiny, tiny
 from tests.oracles.policy_processes import hull, traced_tree_of, tree_of
+from tests.problems import atoms, refusal
 
 LATTICE = (65_536,)
 """Cells enough for the lattices of `tiny` instances of three epochs."""
@@ -99,10 +99,9 @@ def test_the_price_of_a_failure_is_that_of_the_first_grid_and_bounds_hold_at_the
 
 
 def test_a_price_below_the_cost_of_a_success_is_refused_and_one_above_it_never_quits_at_once():
-    instance = tiny(Empirical(values=(0.1, 0.4)), Empirical(values=(0.2, 0.6)), quantile_level=0.5)
+    instance = tiny(atoms(0.1, 0.4), atoms(0.2, 0.6), quantile_level=0.5)
     ratio = float(tree_of(instance).ratio())
-    with pytest.raises(depl.InvalidInputError, match="not to train would be best"):
-        solve_policy(instance, failure_cost=0.999 * ratio)
+    assert "not to train would be best" in str(refusal(solve_policy, instance, failure_cost=0.999 * ratio))
     found = solve_policy(instance, failure_cost=1.001 * ratio, abandon_at_start=True)
     assert _action_at(found.policy, found.policy.nodes[0], 1.0) != STOP
 
@@ -144,11 +143,11 @@ def test_what_is_promised_with_equality_is_found_and_a_little_more_is_proved_inf
 def test_a_fraction_that_is_more_than_the_chain_delivers_is_objected_to(claim):
     instance = spent_promise()
     policy = solve_policy(instance, gap=1e-6).policy
-    bold = msgspec.structs.replace(policy.certificate, exactly=claim)
-    report = depl.evaluate_policy(instance, msgspec.structs.replace(policy, certificate=bold))
+    report = depl.evaluate_policy(instance, claiming(policy, exactly=claim))
     assert [item.equation for item in report.failures] == ["(3)"]
-    with pytest.raises(depl.InvalidInputError, match="is no probability"):
-        Policy.from_json(policy.to_json().replace('"19/20"', '"21/20"'))
+    assert "is no probability" in str(
+        refusal(Policy.from_json, policy.to_json().replace('"19/20"', '"21/20"'))
+    )
 
 
 def _action_at(policy: Policy, node: PolicyNode, loss: float) -> int:

@@ -12,25 +12,10 @@ import depl
 from depl.models.policy import planning
 from depl.models.policy.planning import solve_policy
 from depl.models.policy.process import process
-from depl.models.problem.laws import Deterministic, Empirical, Normal
+from depl.models.problem.laws import Normal
 from depl.models.solving.result import Termination
-from tests.cases.policy_cases import tiny
-
-
-def test_a_price_that_a_coarse_grid_leaves_open_is_decided_on_a_finer_one(monkeypatch):
-    instance = depl.load("paper-alexnet-13")
-    monkeypatch.setattr(planning, "GRIDS", (64, 256))
-    least = solve_policy(instance, gap=1e-3, time_limit=None).ratio[1]
-    found = solve_policy(instance, failure_cost=least, gap=1e-3, time_limit=None)
-    assert found.policy is not None
-    assert found.failure_cost == least
-    assert found.ratio[1] <= least
-    monkeypatch.setattr(planning, "GRIDS", (64,))
-    coarse = solve_policy(instance, gap=1e-3, time_limit=None)
-    assert coarse.ratio[1] > least
-    assert coarse.termination is Termination.STUCK  # time is left, and no finer grid
-    with pytest.raises(depl.InvalidInputError, match="may be cheaper than the least expected cost"):
-        solve_policy(instance, failure_cost=least, gap=1e-3, time_limit=None)
+from tests.cases.policy_cases import claiming, tiny
+from tests.problems import atoms
 
 
 @pytest.mark.parametrize(("rung", "gain", "above"), [("static", 0.3, 1e-9), ("optimal", 0.150321049, 1e-6)])
@@ -38,7 +23,7 @@ def test_a_plan_that_is_certain_is_the_policy_however_little_it_has_to_spare_and
     rung, gain, above
 ):
     """Two epochs are needed; no grid of 262,144 cells tells apart what they end with and the target."""
-    instance = tiny(*[Deterministic(value=gain)] * 2, maximum_loss=1 - 2 * gain + above, quantile_level=0.9)
+    instance = tiny(gain, gain, maximum_loss=1 - 2 * gain + above, quantile_level=0.9)
     found = solve_policy(instance, rung, time_limit=None)
     assert found.cost == pytest.approx(2.0, rel=1e-12)
     assert (found.reached, found.gap) == (1, pytest.approx(0, abs=1e-9))
@@ -72,17 +57,16 @@ def test_a_policy_that_claims_what_it_does_not_do_never_leaves_the_planner(monke
 
     def bold(*arguments):
         policy = whole(*arguments)
-        certificate = msgspec.structs.replace(policy.certificate, cost=0.9 * policy.certificate.cost)
-        return msgspec.structs.replace(policy, certificate=certificate)
+        return claiming(policy, cost=0.9 * policy.certificate.cost)
 
     monkeypatch.setattr(planning, "GRIDS", (128,))
     monkeypatch.setattr(planning, "policy_of", bold)
     with pytest.raises(depl.VerificationError, match="claim: cost"):
-        solve_policy(tiny(Deterministic(value=0.3), Deterministic(value=0.5), maximum_loss=0.35))
+        solve_policy(tiny(0.3, 0.5, maximum_loss=0.35))
 
 
-TWO = tiny(Deterministic(value=0.3), Deterministic(value=0.5))
-SURE = tiny(Deterministic(value=0.3), Deterministic(value=0.7), maximum_loss=0.35)
+TWO = tiny(0.3, 0.5)
+SURE = tiny(0.3, 0.7, maximum_loss=0.35)
 """Without chance the least expected cost of a success is the cheapest plan: one epoch of the second, 2.5."""
 
 
@@ -91,7 +75,6 @@ SURE = tiny(Deterministic(value=0.3), Deterministic(value=0.7), maximum_loss=0.3
     [
         (lambda: process(depl.load("tiny")), depl.NotCoveredError, "give a round_deadline"),
         (lambda: solve_policy(TWO, data={}), depl.InvalidInputError, "names no cluster"),
-        (lambda: solve_policy(TWO, data={"site": ()}), depl.InvalidInputError, "cannot use"),
         (lambda: solve_policy(TWO, "best"), depl.InvalidInputError, "must be one of static, optimal"),
         (lambda: solve_policy(TWO, failure_cost=0), depl.InvalidInputError, "a positive number or 'ratio'"),
         (lambda: solve_policy(SURE, failure_cost=2.4), depl.InvalidInputError, r"2\.5 to 2\.5: not to train"),
@@ -103,7 +86,7 @@ def test_what_cannot_be_planned_is_refused_with_what_to_do(ask, refused, told):
 
 
 def test_where_epochs_cost_nothing_a_price_of_a_failure_has_to_be_given():
-    instance = tiny(Deterministic(value=0.3), Deterministic(value=0.5), maximum_loss=0.35)
+    instance = tiny(0.3, 0.5, maximum_loss=0.35)
     free = instance.replace(clusters=(msgspec.structs.replace(instance.clusters[0], unit_cost=0.0),))
     with pytest.raises(depl.InvalidInputError, match=r"costs nothing here.*give a number"):
         solve_policy(free)
@@ -112,7 +95,7 @@ def test_where_epochs_cost_nothing_a_price_of_a_failure_has_to_be_given():
 
 @pytest.mark.parametrize("failure_cost", ["ratio", 3.0])
 def test_where_the_target_is_met_before_the_first_epoch_the_policy_stops_at_once(failure_cost):
-    instance = tiny(Empirical(values=(0.1, 0.3)), Deterministic(value=0.5), initial_loss=0.35)
+    instance = tiny(atoms(0.1, 0.3), 0.5, initial_loss=0.35)
     found = solve_policy(instance, failure_cost=failure_cost)
     assert (found.termination, found.cost, found.gap) == (Termination.GAP_REACHED, 0, 0)
     assert found.reached == pytest.approx(1, abs=1e-15)
@@ -123,13 +106,7 @@ def test_where_the_target_is_met_before_the_first_epoch_the_policy_stops_at_once
 
 
 def test_where_it_is_met_by_a_model_that_may_not_be_the_last_the_policy_trains():
-    instance = tiny(
-        Deterministic(value=0.1),
-        Deterministic(value=0.1),
-        initial_loss=0.35,
-        initial_model="small",
-        deployable=("large",),
-    )
+    instance = tiny(0.1, 0.1, initial_loss=0.35, initial_model="small", deployable=("large",))
     assert solve_policy(instance, time_limit=None).cost == pytest.approx(2.5, rel=1e-6)
 
 
@@ -138,8 +115,7 @@ def test_upper_bounds_of_a_policy_are_never_rounded_down():
     rng = np.random.default_rng(5)
     rounded = 0
     for cost, failure, reached in rng.uniform(0.01, [9.0, 30.0, 1.0], (60, 3)).tolist():
-        claims = msgspec.structs.replace(found.policy.certificate, cost=cost, reached=reached)
-        policy = msgspec.structs.replace(found.policy, certificate=claims)
+        policy = claiming(found.policy, cost=cost, reached=reached)
         result = replace(found, policy=policy, failure_cost=failure)
         missed = 1 - Fraction(reached)
         told = result.to_dict()

@@ -1,7 +1,5 @@
 """A limit of the training time: policies of fewer epochs with a share of it each, said with the answer."""
 
-import re
-
 import msgspec
 import pytest
 
@@ -12,10 +10,10 @@ from depl.models.policy.planning import solve_policy
 from depl.models.policy.process import keeps_time
 from depl.models.policy.simulation import simulate
 from depl.models.problem.instance import Instance
-from depl.models.problem.laws import Empirical
 from depl.models.solving.result import Termination
 from tests.cases.policy_cases import judge, tiny
 from tests.oracles.policy_processes import tree_of
+from tests.problems import atoms
 
 
 @pytest.fixture(autouse=True)
@@ -26,7 +24,7 @@ def _small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def limited(maximum_time: float, **target: float | None) -> Instance:
     """Two models, five epochs; work of 1 and 2.5 an epoch."""
-    laws = Empirical(values=(0.0, 0.1, 0.3)), Empirical(values=(0.1, 0.3))
+    laws = atoms(0.0, 0.1, 0.3), atoms(0.1, 0.3)
     given = {"round_deadline": None, "maximum_epochs": 5, "quantile_level": 0.7, **target}
     return tiny(*laws).replace(maximum_time=maximum_time, **given)
 
@@ -108,8 +106,6 @@ def test_every_shipped_instance_has_a_policy_that_is_accepted(name, rung, monkey
     if name in NO_POLICY:
         assert (found.policy, found.termination) == (None, Termination.EXHAUSTED)
         assert "moved up by the margin for plans that were never run" in found.reason
-        assert "fit with --care 0" in found.reason
-        assert float(re.findall(r"the most was (0\.\d+)", found.reason)[0]) <= 0.45
         return
     assert found.policy is not None, found.reason
     assert (found.restriction == "") == keeps_time(instance)

@@ -7,13 +7,7 @@ import pytest
 
 from depl.instances.training.recorded import recorded_families, recorded_traces
 from depl.models.foundation.documents import decode
-from depl.models.traces.fingerprints import (
-    FALSE_MATCH,
-    RunFingerprints,
-    compare,
-    fingerprints,
-    resolution,
-)
+from depl.models.traces.fingerprints import FALSE_MATCH, RunFingerprints, compare, fingerprints, resolution
 from depl.models.traces.table import Traces, joined
 from tests.cases.same_runs import table
 from tests.problems import refusal

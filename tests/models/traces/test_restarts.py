@@ -64,8 +64,7 @@ def test_what_counts_is_one_branch_that_was_trained(row):
     if first != "?":
         assert read(text, "first")[0] == first.split(", ")
         return
-    with pytest.raises(InvalidInputError, match="follows on epochs that were logged again"):
-        read(text, "first")
+    assert "follows on epochs that were logged again" in str(refusal(read, text, "first"))
 
 
 def test_an_epoch_that_was_trained_again_and_has_no_loss_now_does_not_keep_the_old_one():

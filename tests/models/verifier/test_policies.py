@@ -25,7 +25,7 @@ from depl.models.verifier.policy_ends import Count
 from depl.models.verifier.policy_noise import EDGE, Noise
 from depl.models.verifier.policy_walk import walked
 from tests.cases.memory_cases import FAR, FULL, instance_of, random_law, run_of
-from tests.cases.policy_cases import tiny
+from tests.cases.policy_cases import TWO, tiny
 from tests.cases.traced_law_cases import full_then_far
 from tests.oracles.policy_processes import Counting, tree_of
 from tests.problems import atoms, refusal, student
@@ -34,15 +34,7 @@ from tests.problems import atoms, refusal, student
 @cache
 def planned() -> tuple[Instance, Policy]:
     """A policy that switches, goes on above the target, and gives up; no loss is on the target."""
-    instance = tiny(
-        atoms(-0.1, 0.1, 0.3, weights=(1.0, 1.0, 2.0)),
-        atoms(0.1, 0.4),
-        prices=(1.0, 2.1),
-        maximum_loss=0.35,
-        quantile_level=0.45,
-        maximum_epochs=3,
-    )
-    return instance, of_cells(128, instance, gap=0.0)
+    return TWO, of_cells(128, TWO, gap=0.0)
 
 
 def of_cells(cells: int, instance: Instance, **options: Any) -> Policy:
