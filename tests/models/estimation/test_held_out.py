@@ -2,7 +2,6 @@
 
 import json
 import math
-import re
 
 import numpy as np
 import pytest
@@ -49,14 +48,13 @@ def test_a_run_that_chose_the_plan_is_refused_under_any_name_with_its_row_and_wh
     instance = tiny.replace(run_fingerprints=fingerprints(used))
     other = traces_of(drawn("b", seed=2))
     for chosen_by in (used, instance, [other, used], (other, instance)):
-        with pytest.raises(InvalidInputError, match=r"'b' was used .* run 'z' of .* fresh seeds") as error:
-            held_out(traces_of(GOOD), chosen_by, PAIRS)
-        assert error.value.path == ".run[13]"
-    assert "those that tiny was fitted to" in str(error.value)
-    both = {"v": GOOD["a"], "w": GOOD["b"]}
-    assert "12 of 12 epochs compared; so are those of 1 other run." in str(
-        refusal(held_out, traces_of(both), traces_of(GOOD), PAIRS)
-    )
+        error = refusal(held_out, traces_of(GOOD), chosen_by, PAIRS)
+        assert error.path == ".run[13]"
+        assert all(words in error.message for words in ("'b' was used ", " run 'z' of ", " fresh seeds"))
+    assert "those that tiny was fitted to" in error.message
+    both = traces_of({"v": GOOD["a"], "w": GOOD["b"]})
+    told = str(refusal(held_out, both, traces_of(GOOD), PAIRS))
+    assert "12 of 12 epochs compared; so are those of 1 other run." in told
 
 
 def test_a_name_alone_decides_nothing(tiny):
@@ -66,24 +64,17 @@ def test_a_name_alone_decides_nothing(tiny):
         assert held_out(fresh, chosen_by, PAIRS, diverged=["gone"]).losses.size == 3
     for names in (["b"], "b", [7]):
         assert "a name does not tell whether a run is fresh" in str(refusal(held_out, fresh, names, PAIRS))
-    with pytest.raises(InvalidInputError, match=r"tiny carries no fingerprints .* \(depl fit\)") as error:
-        held_out(traces_of(GOOD), tiny, PAIRS)
-    assert error.value.path == "$.run_fingerprints"
+    error = refusal(held_out, traces_of(GOOD), tiny, PAIRS)
+    assert (error.path, "tiny carries no fingerprints" in error.message) == ("$.run_fingerprints", True)
 
 
 @pytest.mark.parametrize(
     ("traces", "plan", "path", "message"),
     [
         (traces_of(TWICE), PAIRS, ".run[26]", "'c' is run 'a' of the same file once more"),
-        # four epochs tell nothing: five or six are needed, and said to be
-        (
-            traces_of(SHORT),
-            PAIRS[:4],
-            ".loss",
-            r"takes \d or more different losses after training; they have 4,",
-        ),
+        (traces_of(SHORT), PAIRS[:4], ".loss", "more different losses after training; they have 4,"),
         (traces_of({"a": [3.0]}), (), ".loss", "cannot be told"),
-        (traces_of(COARSE), PAIRS, ".loss", r"known to 0\.1, losses of different runs agree"),
+        (traces_of(COARSE), PAIRS, ".loss", "known to 0.1, losses of different runs agree"),
         # runs that all ended at epoch 8 of 12 look like runs of a plan of 8 epochs
         (traces_of({"a": GOOD["a"][:9]}), None, ".plan", "say what the runs were to train"),
         (traces_of(GOOD, OTHER), PAIRS, ".model[2]", "'a' has 'cut' in epoch 2, where the plan has 'full'"),
@@ -93,9 +84,9 @@ def test_a_name_alone_decides_nothing(tiny):
     ],
 )
 def test_runs_that_may_not_judge_are_refused_with_their_row(traces, plan, path, message):
-    error = problems.refusal(held_out, traces, (), plan)
+    error = refusal(held_out, traces, (), plan)
     assert error.path == path
-    assert re.search(message, error.message)
+    assert message in error.message
 
 
 def test_single_runs_that_cannot_be_told_exceed_and_known_ones_are_named():

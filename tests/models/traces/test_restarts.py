@@ -86,26 +86,21 @@ def test_what_does_not_count_is_named_line_by_line():
     assert notes[3].text == "run 'a' begins again in row 6: from there on it is run 'a (training 2)'"
 
 
-@pytest.mark.parametrize(
-    ("text", "row", "kind", "words"),
-    [
-        (
-            "1 2 3 3b",
-            4,
-            "a repeat",
-            "epoch 3 of run 'a' stands in row 3 already: a repeat; --on-repeated first",
-        ),
-        ("1 2 2b 3", 3, "evaluated again", "trained or evaluated again; --on-repeated last"),
-        ("1 2 3 2b 3b", 4, "a restart", "a restart, which went back to it from epoch 3; --on-repeated last"),
-        ("1 2 3 1b", 4, "second training", "a second training begins; --on-repeated last"),
-    ],
-)
-def test_a_refusal_tells_a_restart_from_a_repeat_and_from_a_second_training(text, row, kind, words):
-    caught = refusal(read, text, "refuse")
-    assert caught.path == f"log, row {row}"
-    kinds = ("a repeat", "a restart", "second training", "evaluated again")
-    assert [other for other in kinds if other in caught.message] == [kind]
-    assert words in caught.message
+KINDS = """
+1 2 3 3b | 4 | a repeat | epoch 3 of run 'a' stands in row 3 already: a repeat; --on-repeated first
+1 2 2b 3 | 3 | evaluated again | trained or evaluated again; --on-repeated last
+1 2 3 2b 3b | 4 | a restart | a restart, which went back to it from epoch 3; --on-repeated last
+1 2 3 1b | 4 | second training | a second training begins; --on-repeated last
+"""
+
+
+def test_a_refusal_tells_a_restart_from_a_repeat_and_from_a_second_training():
+    rows = [row.split(" | ") for row in KINDS.strip().splitlines()]
+    for text, row, kind, words in rows:
+        caught = refusal(read, text, "refuse")
+        assert caught.path == f"log, row {row}"
+        assert [other for _, _, other, _ in rows if other in caught.message] == [kind]
+        assert words in caught.message
 
 
 class Log(NamedTuple):
