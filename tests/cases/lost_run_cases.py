@@ -9,11 +9,11 @@ import json
 import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 
-from tests.cases.written_logs import events, history, offline, stored, told
+from tests.cases.written_logs import Metric, events, history, offline, stored, told
 
 EPOCHS, RUNS, LOST, TARGET = 9, 80, 16, 0.7
 PLAN = (("net", "edge"),) * EPOCHS
@@ -23,13 +23,6 @@ Losses = list[float | None]
 Run = tuple[str, Losses, str]
 """Its name, its losses, and the key under which they are logged."""
 Files = Iterator[tuple[str, str | bytes]]
-
-
-class Written(NamedTuple):
-    """How logs are to be read: the key of the loss, and that of epochs where it has to be said."""
-
-    loss: str = "val_loss"
-    epoch: str | None = None
 
 
 def losses_of(way: str, rng: np.random.Generator) -> list[tuple[str, Losses]]:
@@ -53,21 +46,19 @@ def is_lost(name: str) -> bool:
     return int(name.removeprefix("seed")) < LOST
 
 
-def write(form: str, way: str, folder: Path) -> Written:
-    """Write all runs into a folder."""
+def write(form: str, way: str, folder: Path) -> dict[str, str]:
+    """Write all runs into a folder; returns the keys that have to be named to read them."""
+    told = NAMED.get(form, {"loss": "val_loss"})
+    loss = told["loss"].rpartition("/")[2]
     runs = losses_of(way, np.random.default_rng(0))
-    written, told = FORMS[form]
-    loss = told.loss.rpartition("/")[2]
-    keyed = [(name, losses, "other" if way == "key" and is_lost(name) else loss) for name, losses in runs]
-    for path, content in written(keyed):
+    keyed = [(name, x, "other" if way == "key" and is_lost(name) else loss) for name, x in runs]
+    for path, content in FORMS[form](keyed):
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_bytes(content if isinstance(content, bytes) else content.encode())
-    if way == "cut":
-        files = [path for path in folder.rglob("*") if path.is_file() and path.name not in ("meta.yaml",)]
-        for path in files:
-            if any(is_lost(part.partition(".")[0]) for part in path.parts if part.startswith("seed")):
-                content = path.read_bytes()
-                path.write_bytes(content[: int(0.6 * len(content))])
+        data = content if isinstance(content, bytes) else content.encode()
+        seeds = [part.partition(".")[0] for part in Path(path).parts if part.startswith("seed")]
+        if way == "cut" and any(map(is_lost, seeds)) and not path.endswith("meta.yaml"):
+            data = data[: int(0.6 * len(data))]
+        (folder / path).write_bytes(data)
     return told
 
 
@@ -79,124 +70,126 @@ def lines(*parts: str) -> str:
     return "\n".join([*parts, ""])
 
 
-def each(name: str, content: Callable[[Losses, str], str | bytes]) -> Callable[[list[Run]], Files]:
-    """A file for every run, named after it."""
-    return lambda runs: ((name.format(run), content(losses, key)) for run, losses, key in runs)
+def each(name: str, content: Callable[[Losses, str], Any]) -> Callable[[list[Run]], Files]:
+    """A file for every run, named after it, of text or bytes or what is written as JSON."""
+
+    def files(runs: list[Run]) -> Files:
+        for run, x, key in runs:
+            held = content(x, key)
+            yield name.format(run), held if isinstance(held, str | bytes) else json.dumps(held)
+
+    return files
 
 
-def table(head: str, row: str, first: int = 1) -> Callable[[Losses, str], str]:
-    """A CSV file of a run: its header with the key, and a row per epoch."""
-    return lambda losses, key: lines(
-        head.format(key=key),
-        *(row.format(k=k, loss=shown(loss)) for k, loss in enumerate(losses, start=first)),
+def table(head: str, row: str, first: int = 1) -> Callable[[list[Run]], Files]:
+    """A CSV file for every run: its header with the key, and a row per epoch."""
+    return each(
+        "{}.csv",
+        lambda x, key: lines(
+            head.format(key=key), *(row.format(k=k, loss=shown(loss)) for k, loss in enumerate(x, first))
+        ),
     )
 
 
-def rows_of(losses: Losses, key: str) -> list[dict[str, object]]:
+def rows_of(x: Losses, key: str) -> list[dict[str, object]]:
     """An object per epoch."""
-    return [{"epoch": k, key: loss} for k, loss in enumerate(losses, start=1)]
+    return [{"epoch": k, key: loss} for k, loss in enumerate(x, 1)]
+
+
+def between(row: dict[str, object], **others: object) -> list[dict[str, object]]:
+    """A row of training before one of an evaluation."""
+    return [{"epoch": row["epoch"], **others}, row]
 
 
 def _lightning(runs: list[Run]) -> Files:
-    for name, losses, key in runs:
-        rows = [
-            f"{k},{10 * k + 5},1.0,,\n{k},{10 * k + 9},,{shown(loss)},0.5" for k, loss in enumerate(losses)
-        ]
+    for name, x, key in runs:
+        rows = (f"{k},{10 * k + 5},1.0,,\n{k},{10 * k + 9},,{shown(loss)},0.5" for k, loss in enumerate(x))
         yield f"{name}/metrics.csv", lines(f"epoch,step,train_loss,{key},val_acc", *rows)
         yield f"{name}/hparams.yaml", "lr: 0.1\n"
 
 
-def _jsonl(losses: Losses, key: str) -> str:
-    pairs = (({"epoch": row["epoch"], "train_loss": 1.0}, row) for row in rows_of(losses, key))
-    return lines(*(json.dumps(row) for pair in pairs for row in pair))
-
-
 def _together(runs: list[Run]) -> Files:
-    rows = [
-        f"{name},{k},{shown(loss) if key == 'val_loss' else ''}"
-        for name, losses, key in runs
-        for k, loss in enumerate(losses, start=1)
+    kept = [
+        (name, k, loss if key == "val_loss" else None) for name, x, key in runs for k, loss in enumerate(x, 1)
     ]
-    yield "runs.csv", lines("run,epoch,val_loss", *rows)
+    yield "runs.csv", lines("run,epoch,val_loss", *(f"{name},{k},{shown(loss)}" for name, k, loss in kept))
 
 
 def _chart(runs: list[Run]) -> Files:
     heads = ["Step", *(f"{name} - {key}" for name, _, key in runs), "x__MIN"]
-    columns = [[*map(shown, losses), *[""] * EPOCHS] for _, losses, _ in runs]
+    columns = [[*map(shown, x), *[""] * EPOCHS] for _, x, _ in runs]
     rows = [[str(k + 1), *(column[k] for column in columns), ""] for k in range(EPOCHS)]
     yield "chart.csv", lines(*(",".join(row) for row in [heads, *rows]))
 
 
-def _flower(losses: Losses, key: str) -> str:
-    pairs = list(enumerate(losses, start=1))
-    return json.dumps({"losses_centralized" if key == "loss" else "losses_distributed": pairs})
-
-
-def _flower_result(losses: Losses, key: str) -> str:
-    return json.dumps(
-        {"evaluate_metrics_serverapp": {k: {key: loss} for k, loss in enumerate(losses, start=1)}}
-    )
-
-
 def _mlflow_files(runs: list[Run]) -> Files:
-    for name, losses, key in runs:
-        rows = (f"{1000 + k} {loss!r} {k}" for k, loss in enumerate(losses, start=1))
+    for name, x, key in runs:
+        rows = (f"{1000 + k} {loss!r} {k}" for k, loss in enumerate(x, 1))
         yield f"0/{name}/meta.yaml", f"run_id: {name}\nrun_name: {name}\nlifecycle_stage: active\n"
         yield f"0/{name}/metrics/{key}", lines(*rows)
 
 
 def _mlflow(runs: list[Run]) -> Files:
-    def row(step: int, key: str, loss: float | None) -> tuple[object, ...]:
+    def row(step: int, key: str, loss: float | None) -> Metric:
         bad = loss is not None and math.isnan(loss)
         return step, key, 0.0 if bad else loss, int(bad)
 
-    found = [
-        (name, name, [row(k, key, loss) for k, loss in enumerate(losses, 1)]) for name, losses, key in runs
-    ]
-    yield "mlflow.db", stored(found)
-
-
-def _transformers(losses: Losses, key: str) -> str:
-    rows: list[dict[str, object]] = []
-    for k, loss in enumerate(losses, start=1):
-        rows.append({"epoch": k - 0.5, "loss": 1.0, "step": 20 * k - 10})
-        rows.append({"epoch": float(k), key: loss, "step": 20 * k})
-    return json.dumps({"log_history": rows})
+    yield (
+        "mlflow.db",
+        stored((name, name, [row(k, key, y) for k, y in enumerate(x, 1)]) for name, x, key in runs),
+    )
 
 
 def _wandb(runs: list[Run]) -> Files:
-    for name, losses, key in runs:
-        rows = map(history, rows_of(losses, key))
+    for name, x, key in runs:
+        rows = map(history, rows_of(x, key))
         yield f"{name}/run.wandb", offline(told(17, told(8, name.encode())), *rows)
 
 
-FORMS: dict[str, tuple[Callable[[list[Run]], Files], Written]] = {
-    "keras-history": (
-        each("{}.json", lambda losses, key: json.dumps({"loss": [1.0] * len(losses), key: losses})),
-        Written(),
+def _flower(x: Losses, key: str) -> Any:
+    return {"losses_centralized" if key == "loss" else "losses_distributed": [*enumerate(x, 1)]}
+
+
+def _flower_result(x: Losses, key: str) -> Any:
+    return {"evaluate_metrics_serverapp": {k: {key: loss} for k, loss in enumerate(x, 1)}}
+
+
+def _transformers(x: Losses, key: str) -> Any:
+    rows = [row | {"step": 20 * k} for k, row in enumerate(rows_of(x, key), 1)]
+    return {"log_history": [part for row in rows for part in between(row, loss=1.0, step=row["step"] - 10)]}
+
+
+FORMS: dict[str, Callable[[list[Run]], Files]] = {
+    "keras-history": each("{}.json", lambda x, key: {"loss": [1.0] * len(x), key: x}),
+    "keras": table("epoch,loss,{key}", "{k},1.0,{loss}", first=0),
+    "lightning": _lightning,
+    "jsonl": each(
+        "{}.jsonl",
+        lambda x, key: lines(
+            *(json.dumps(part) for row in rows_of(x, key) for part in between(row, train_loss=1.0))
+        ),
     ),
-    "keras": (each("{}.csv", table("epoch,loss,{key}", "{k},1.0,{loss}", first=0)), Written()),
-    "lightning": (_lightning, Written()),
-    "jsonl": (each("{}.jsonl", _jsonl), Written()),
-    "json-objects": (each("{}.json", lambda losses, key: json.dumps(rows_of(losses, key))), Written()),
-    "csv": (each("{}.csv", table("epoch,lr,{key}", "{k},1.0,{loss}")), Written()),
-    "csv-together": (_together, Written()),
-    "wandb-chart": (_chart, Written(epoch="Step")),
-    "wandb-history": (each("{}.csv", table("_step,epoch,{key}", "{k},{k},{loss}")), Written()),
-    "wandb-offline": (_wandb, Written()),
-    "flower": (each("{}.json", _flower), Written("centralized/loss")),
-    "flower-result": (each("{}.json", _flower_result), Written("centralized/loss")),
-    "mlflow-files": (_mlflow_files, Written()),
-    "mlflow": (_mlflow, Written()),
-    "tensorboard": (each("{}/events.out.tfevents.1", lambda losses, key: events(key, losses)), Written()),
-    "transformers": (each("{}/trainer_state.json", _transformers), Written("eval_loss")),
+    "json-objects": each("{}.json", rows_of),
+    "csv": table("epoch,lr,{key}", "{k},1.0,{loss}"),
+    "csv-together": _together,
+    "wandb-chart": _chart,
+    "wandb-history": table("_step,epoch,{key}", "{k},{k},{loss}"),
+    "wandb-offline": _wandb,
+    "flower": each("{}.json", _flower),
+    "flower-result": each("{}.json", _flower_result),
+    "mlflow-files": _mlflow_files,
+    "mlflow": _mlflow,
+    "tensorboard": each("{}/events.out.tfevents.1", lambda x, key: events(key, x)),
+    "transformers": each("{}/trainer_state.json", _transformers),
 }
-IMPOSSIBLE = {
-    ("csv-together", "cut"),
-    ("wandb-chart", "cut"),
-    ("mlflow", "cut"),
-    ("mlflow-files", "null"),
-    ("tensorboard", "null"),
+CENTRAL = {"loss": "centralized/loss"}
+NAMED = {
+    "flower": CENTRAL,
+    "flower-result": CENTRAL,
+    "transformers": {"loss": "eval_loss"},
+    "wandb-chart": {"loss": "val_loss", "epoch": "Step"},
 }
+TOGETHER = {(form, "cut") for form in ("csv-together", "wandb-chart", "mlflow")}
+IMPOSSIBLE = TOGETHER | {("mlflow-files", "null"), ("tensorboard", "null")}
 """Formats that cannot express a way: the files of all runs together, and those without nulls."""
 EXPRESSED = [(form, way) for form in FORMS for way in WAYS if (form, way) not in IMPOSSIBLE]

@@ -1,5 +1,6 @@
 """20 runs of which 4 are lost, in every format and way: nothing promises or certifies more than 16 of 20."""
 
+import contextlib
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from depl.models.traces.files import read_traces, write_traces
 from depl.models.traces.table import Traces
 from tests.cases import lost_run_cases
 from tests.cases.fit_cases import setup
-from tests.cases.lost_run_cases import EXPRESSED, PLAN, TARGET, Written, write
+from tests.cases.lost_run_cases import EXPRESSED, PLAN, TARGET, write
 from tests.cases.tool_log_cases import read
 
 RUNS, LOST = 20, 4
@@ -42,14 +43,12 @@ def few_runs_and_resamples(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lost_run_cases, "LOST", LOST)
 
 
-def readings(folder: Path, told: Written) -> list[Traces]:
+def readings(folder: Path, told: dict[str, str]) -> list[Traces]:
     """What is read in each way out that is not refused."""
     found = []
     for choices in WAYS_OUT:
-        try:
-            found.append(read(folder, loss=told.loss, epoch=told.epoch, **choices).traces)
-        except InvalidInputError:
-            continue
+        with contextlib.suppress(InvalidInputError):
+            found.append(read(folder, **told, **choices).traces)
     return found
 
 
