@@ -19,7 +19,6 @@ from depl.models.solving.result import Solution, Termination
 from tests.cases.law_search_cases import (
     AWKWARD,
     BELL,
-    constant,
     drawn,
     law_search,
     make,
@@ -39,12 +38,6 @@ def test_the_optimum_of_an_instance_of_the_paper_is_proved():
 
 
 # Ends.
-
-
-def test_an_unreachable_target_names_the_quantile_that_is_near():
-    found = depl.solve(make([constant(0.5)]), "exact")
-    assert found.termination is Termination.INFEASIBLE
-    assert "the best quantile of a plan that changes model or data at most once is about 8" in found.reason
 
 
 def test_an_unreachable_target_names_a_time_that_would_certainly_do():
