@@ -70,20 +70,11 @@ UNKNOWN_FIELDS = [
 ]
 
 REQUIRED = """
-    name clusters datasets models target
-    clusters[0].name clusters[0].capacity clusters[0].bandwidth clusters[0].unit_cost
-    datasets[0].name datasets[0].volume
-    models[0].name models[0].size models[0].improvement
-    models[0].improvement.shape models[0].improvement.scale models[0].improvement.noise
-    models[1].improvement.noise models[1].improvement.noise.type
-    models[1].improvement.noise.mean models[1].improvement.noise.variance
-    models[1].compute[0].epochs models[2].improvement.epochs
-    models[2].improvement.epochs[1].noise.value models[2].improvement.epochs[2].noise.values
-    target.initial_loss target.maximum_loss target.quantile_level target.maximum_epochs
-    transfers[0].dataset transfers[0].cluster transfers[0].cost
-    switches[0].from switches[0].to switches[0].law
-    switches[0].law.degrees_of_freedom switches[0].law.location switches[0].law.scale
-    data_law.p provenance[0].path provenance[0].source
+    name clusters[0].name clusters[0].unit_cost datasets[0].volume models[0].size models[0].improvement
+    models[0].improvement.shape models[0].improvement.noise models[1].improvement.noise.type
+    models[1].improvement.noise.variance models[1].compute[0].epochs models[2].improvement.epochs
+    target.initial_loss target.quantile_level target.maximum_epochs transfers[0].cost switches[0].from
+    switches[0].law switches[0].law.degrees_of_freedom data_law.p provenance[0].path
 """
 MISSING_FIELDS = [
     Bad(place, ABSENT, f"missing required field `{field}`; the fields are listed by", parent)
@@ -91,21 +82,30 @@ MISSING_FIELDS = [
     for parent, _, field in (place.rpartition("."),)
 ]
 
+LEAST = {
+    "> 0.0": (
+        *("clusters[1].capacity", "clusters[0].bandwidth", "datasets[1].volume", "datasets[0].work"),
+        *("models[0].demand", "target.quantile_level", "target.maximum_time", "target.round_deadline"),
+        "clusters[0].memory",
+    ),
+    ">= 0.0": (
+        *("clusters[0].unit_cost", "transfers[0].cost", "models[0].size", "models[1].compute[1].epochs[1]"),
+        "models[0].memory",
+    ),
+}
+"""Ends of the ranges of numbers, by the places that have them."""
+LISTS = """
+    clusters datasets models models[1].compute models[1].compute[0].epochs models[2].improvement.epochs
+    datasets[0].clusters target.deployable
+"""
+
 SIGNS_AND_RANGES = [
-    Bad("clusters[1].capacity", 0, ABOVE_ZERO),
-    Bad("clusters[1].capacity", -4, ABOVE_ZERO),
-    Bad("clusters[0].bandwidth", 0, ABOVE_ZERO),
-    Bad("clusters[0].unit_cost", -0.5, "Expected `float` >= 0.0"),
+    *(Bad(place, 0, f"Expected `float` {end}") for end in ("> 0.0",) for place in LEAST[end]),
+    *(Bad(place, -0.5, f"Expected `float` {end}") for end, places in LEAST.items() for place in places),
+    *(Bad(place, [], NOT_EMPTY) for place in LISTS.split()),
     Bad("clusters[0].nodes", 0, "Expected `int` >= 1"),
     Bad("clusters[0].nodes", 2 * 10**9, "Expected `int` <= 1000000000"),
-    Bad("datasets[1].volume", 0, ABOVE_ZERO),
-    Bad("datasets[0].work", 0, ABOVE_ZERO),
-    Bad("transfers[0].cost", -1, "Expected `float` >= 0.0"),
-    Bad("models[0].size", -1, "Expected `float` >= 0.0"),
-    Bad("models[0].demand", 0, ABOVE_ZERO),
     Bad("models[0].improvement.offset", -1, "Expected `float` > -1.0"),
-    Bad("models[1].compute[1].epochs[1]", -1, "Expected `float` >= 0.0"),
-    Bad("target.quantile_level", 0, ABOVE_ZERO),
     Bad("target.quantile_level", 1, "Expected `float` < 1.0"),
     Bad("target.quantile_level", 95, "Expected `float` < 1.0"),
     Bad(
@@ -120,37 +120,23 @@ SIGNS_AND_RANGES = [
     ),
     Bad("target.maximum_epochs", -1, "Expected `int` >= 0"),
     Bad("target.maximum_epochs", 1_000_001, "Expected `int` <= 1000000"),
-    Bad("target.maximum_time", 0, ABOVE_ZERO),
-    Bad("target.round_deadline", -12, ABOVE_ZERO),
-    Bad("clusters", [], NOT_EMPTY),
-    Bad("datasets", [], NOT_EMPTY),
-    Bad("models", [], NOT_EMPTY),
-    Bad("models[1].compute", [], NOT_EMPTY),
-    Bad("models[1].compute[0].epochs", [], NOT_EMPTY),
-    Bad("models[2].improvement.epochs", [], NOT_EMPTY),
     Bad("provenance[0].path", "clusters", "matching regex"),
 ]
 
 WRONG_TYPES = [
-    Bad("clusters", {}, "Expected `array`, got `object`"),
     Bad("clusters[1]", "edge", "Expected `object`, got `str`"),
-    Bad("clusters[1].capacity", "4", "Expected `float`, got `str`"),
-    Bad("clusters[1].capacity", True, "Expected `float`, got `bool`"),
-    Bad("clusters[1].capacity", None, "Expected `float`, got `null`"),
-    Bad("clusters[1].capacity", [4], "Expected `float`, got `array`"),
+    *(
+        Bad("clusters[1].capacity", value, f"Expected `float`, got `{kind}`")
+        for value, kind in (("4", "str"), (True, "bool"), (None, "null"), ([4], "array"))
+    ),
     Bad("clusters[0].nodes", 1.5, "Expected `int`, got `float`"),
-    Bad("clusters[0].name", 7, "Expected `str`, got `int`"),
-    Bad("target", [20, 9], "Expected `object`, got `array`"),
-    Bad("target.maximum_epochs", 4.5, "Expected `int`, got `float`"),
     Bad("target.maximum_time", "none", "Expected `float | null`, got `str`"),
     Bad("models[0].improvement", 2, "Expected `object`, got `int`"),
     Bad("models[0].improvement.shape", "linear", "Invalid value 'linear'"),
     Bad("models[2].improvement.epochs[0].shape", "inverse_sqrt", "Invalid value 'inverse_sqrt'"),
     Bad(f"{NOISE}.type", "cauchy", "Invalid value 'cauchy'"),
-    Bad(f"{NOISE}.type", 3, "Expected `str`"),
     Bad(NOISE, T5, "Invalid value 'student_t'", f"{NOISE}.type"),
     Bad(NOISE, {"type": "zero"}, "Invalid value 'zero'", f"{NOISE}.type"),
-    Bad("other_switches", RICH["models"][0]["improvement"]["noise"], "Invalid value", "other_switches.type"),
     Bad("switches[0].law.type", "lognormal", "Invalid value 'lognormal'"),
     Bad("data_law", {"type": "linear"}, "Invalid value 'linear'", "data_law.type"),
     Bad("provenance[0].source", "invented", "Invalid enum value 'invented'"),
@@ -158,10 +144,9 @@ WRONG_TYPES = [
 
 BEYOND_DOUBLE_PRECISION = [
     Bad(place, value, f"{value} is beyond what double precision can calculate with; rescale")
-    for value in (1e101, 1e300, 1e-101, 5e-324)
+    for value in (1e101, 5e-324)
     for place in (
         "clusters[1].capacity",
-        "target.initial_loss",
         f"{NOISE}.mean",
         "models[1].compute[0].epochs[2]",
     )
@@ -169,115 +154,79 @@ BEYOND_DOUBLE_PRECISION = [
 
 NAMES = [
     Bad("clusters[0].name", "", "Expected `str` of length >= 1"),
-    Bad("datasets[0].name", "archive ", UNNAMED),
-    Bad("models[0].name", "full\n", UNNAMED),
+    *(Bad(place, name, UNNAMED) for place, name in (("datasets[0].name", "a "), ("models[0].name", "a\n"))),
     Bad("name", " ", UNNAMED),
-    Bad("clusters[1].name", "cloud", "'cloud' is defined twice; keep one", "clusters[1]"),
-    Bad("datasets[1].name", "archive", "'archive' is defined twice; keep one", "datasets[1]"),
-    Bad("models[2].name", "full", "'full' is defined twice; keep one", "models[2]"),
+    *(
+        Bad(f"{place}.name", name, f"'{name}' is defined twice; keep one", place)
+        for place, name in (("clusters[1]", "cloud"), ("datasets[1]", "archive"), ("models[2]", "full"))
+    ),
     Bad("transfers", 2 * RICH["transfers"], "('archive', 'edge') is defined twice; keep one", "transfers[1]"),
     Bad("switches", 2 * RICH["switches"], "('full', 'pruned') is defined twice; keep one", "switches[2]"),
-    Bad("transfers[0].dataset", "tape", "'tape' is not defined; known are archive, sensors"),
-    Bad("transfers[0].cluster", "moon", "'moon' is not defined; known are cloud, edge"),
-    Bad("switches[1].from", "tiny", "'tiny' is not defined; known are full, pruned, tabled"),
-    Bad("switches[1].to", "tiny", "'tiny' is not defined; known are full, pruned, tabled"),
     Bad("switches[1].to", "pruned", "a model does not switch to itself; remove the row", "switches[1]"),
-    Bad("target.initial_model", "tiny", "'tiny' is not defined; known are full, pruned, tabled"),
-    Bad("models[1].compute[1].dataset", "tape", "'tape' is not defined; known are archive, sensors"),
+    *(
+        Bad(place, "moon", f"'moon' is not defined; known are {known}")
+        for known, places in {
+            "archive, sensors": ("transfers[0].dataset", "models[1].compute[1].dataset"),
+            "cloud, edge": ("transfers[0].cluster",),
+            "full, pruned, tabled": ("switches[1].from", "switches[1].to", "target.initial_model"),
+        }.items()
+        for place in places
+    ),
 ]
 
+JUMP_LAW = "switches[0].law"
+LAWS: dict[str, list[tuple[Document, str, str]]] = {
+    "inverse_gamma": [
+        ({"shape": 1, "scale": 1}, ".shape", "Expected `float` > 1.0"),
+        ({"shape": 3, "scale": 0}, ".scale", ABOVE_ZERO),
+        ({"mean": 0, "variance": 1}, ".mean", ABOVE_ZERO),
+        ({"mean": 1, "variance": 0}, ".variance", ABOVE_ZERO),
+        ({}, "", PAIR + "none"),
+        ({"shape": 3}, "", PAIR + "['shape']"),
+        ({"shape": 3, "mean": 1}, "", PAIR + "['shape', 'mean']"),
+        ({"shape": 3, "scale": 1, "mean": 0.5, "variance": 0.25}, "", PAIR),
+        ({"shape": 1e13, "scale": 1e13}, "", NO_SPREAD),
+        ({"mean": 1e100, "variance": 1e-100}, "", NO_SPREAD),
+    ],
+    "normal": [({"mean": 1, "variance": 0}, ".variance", ABOVE_ZERO)],
+    "lognormal": [
+        ({"log_mean": 0, "log_variance": 0}, ".log_variance", ABOVE_ZERO),
+        ({"mean": -1, "variance": 1}, ".mean", ABOVE_ZERO),
+        ({"mean": 1, "variance": 0}, ".variance", ABOVE_ZERO),
+        ({"log_mean": 0, "variance": 1}, "", LOG_PAIR),
+        ({"log_mean": 0, "log_variance": 1, "mean": 1, "variance": 1}, "", LOG_PAIR),
+        ({"log_mean": 200, "log_variance": 1}, "", OVERFLOW),
+        ({"log_mean": 0, "log_variance": 200}, "", "choose a smaller variance"),
+        ({"mean": 1, "variance": 1e90}, "", OVERFLOW),
+        ({"mean": 1e-100, "variance": 1}, "", OVERFLOW),
+        ({"log_mean": 0, "log_variance": 1e-13}, "", NO_SPREAD),
+        ({"mean": 1, "variance": 1e-13}, "", NO_SPREAD),
+    ],
+    "empirical": [
+        ({"values": []}, ".values", NOT_EMPTY),
+        ({"values": [1], "weights": []}, ".weights", NOT_EMPTY),
+        ({"values": [1, 2], "weights": [1, 0]}, ".weights[1]", ABOVE_ZERO),
+        ({"values": [1, 2, 3], "weights": [1, 1]}, ".weights", "has 2 entries for 3 values; give one"),
+    ],
+    "student_t": [
+        ({"degrees_of_freedom": 0}, ".degrees_of_freedom", ABOVE_ZERO),
+        ({"degrees_of_freedom": 1}, ".degrees_of_freedom", "more than 1 degree of freedom to have"),
+        ({"scale": 0}, ".scale", ABOVE_ZERO),
+        ({"lower": 0}, "", NO_INTERVAL),
+        ({"upper": 1}, "", NO_INTERVAL),
+        ({"lower": 1, "upper": 1}, ".upper", "must lie above lower = 1.0"),
+        (
+            {"degrees_of_freedom": 50, "lower": 9, "upper": 10},
+            ".lower",
+            "has probability zero under this law",
+        ),
+        ({"location": 1e10}, ".scale", "is lost in the rounding of location = 10000000000.0; use"),
+    ],
+}
 IMPOSSIBLE_LAWS = [
-    Bad(place, {"type": kind, **parameters}, message, f"{place}{inner}")
-    for place, kind, rows in [
-        (
-            NOISE,
-            "inverse_gamma",
-            [
-                ({"shape": 1, "scale": 1}, ".shape", "Expected `float` > 1.0"),
-                ({"shape": 0.5, "scale": 1}, ".shape", "Expected `float` > 1.0"),
-                ({"shape": 3, "scale": 0}, ".scale", ABOVE_ZERO),
-                ({"mean": 0, "variance": 1}, ".mean", ABOVE_ZERO),
-                ({"mean": 1, "variance": 0}, ".variance", ABOVE_ZERO),
-                ({"mean": 1, "variance": -1}, ".variance", ABOVE_ZERO),
-                ({}, "", PAIR + "none"),
-                ({"shape": 3}, "", PAIR + "['shape']"),
-                ({"shape": 3, "mean": 1}, "", PAIR + "['shape', 'mean']"),
-                ({"shape": 3, "scale": 1, "mean": 0.5, "variance": 0.25}, "", PAIR),
-                ({"shape": 1e13, "scale": 1e13}, "", NO_SPREAD),
-                ({"mean": 1e10, "variance": 1e-3}, "", NO_SPREAD),
-                ({"mean": 1e100, "variance": 1e-100}, "", NO_SPREAD),
-            ],
-        ),
-        (
-            NOISE,
-            "normal",
-            [
-                ({"mean": 1, "variance": 0}, ".variance", ABOVE_ZERO),
-                ({"mean": 1, "variance": -1}, ".variance", ABOVE_ZERO),
-            ],
-        ),
-        (
-            NOISE,
-            "lognormal",
-            [
-                ({"log_mean": 0, "log_variance": 0}, ".log_variance", ABOVE_ZERO),
-                ({"mean": -1, "variance": 1}, ".mean", ABOVE_ZERO),
-                ({"mean": 1, "variance": 0}, ".variance", ABOVE_ZERO),
-                ({}, "", LOG_PAIR + "none"),
-                ({"log_mean": 0}, "", LOG_PAIR + "['log_mean']"),
-                ({"log_mean": 0, "variance": 1}, "", LOG_PAIR),
-                ({"log_mean": 0, "log_variance": 1, "mean": 1, "variance": 1}, "", LOG_PAIR),
-                ({"log_mean": 200, "log_variance": 1}, "", OVERFLOW),
-                ({"log_mean": 0, "log_variance": 200}, "", "choose a smaller variance"),
-                ({"mean": 1, "variance": 1e90}, "", OVERFLOW),
-                ({"mean": 1e-100, "variance": 1}, "", OVERFLOW),
-                ({"log_mean": 0, "log_variance": 1e-13}, "", NO_SPREAD),
-                ({"mean": 1, "variance": 1e-13}, "", NO_SPREAD),
-            ],
-        ),
-        (
-            NOISE,
-            "empirical",
-            [
-                ({"values": []}, ".values", NOT_EMPTY),
-                ({"values": [1], "weights": []}, ".weights", NOT_EMPTY),
-                ({"values": [1], "weights": [0]}, ".weights[0]", ABOVE_ZERO),
-                ({"values": [1, 2], "weights": [1, -1]}, ".weights[1]", ABOVE_ZERO),
-                (
-                    {"values": [1, 2, 3], "weights": [1, 1]},
-                    ".weights",
-                    "has 2 entries for 3 values; give one",
-                ),
-            ],
-        ),
-        (
-            "switches[0].law",
-            "student_t",
-            [
-                ({**T5, "degrees_of_freedom": 0}, ".degrees_of_freedom", ABOVE_ZERO),
-                (
-                    {**T5, "degrees_of_freedom": 1},
-                    ".degrees_of_freedom",
-                    "more than 1 degree of freedom to have",
-                ),
-                ({**T5, "scale": 0}, ".scale", ABOVE_ZERO),
-                ({**T5, "lower": 0}, "", NO_INTERVAL),
-                ({**T5, "upper": 1}, "", NO_INTERVAL),
-                ({**T5, "lower": 1, "upper": 1}, ".upper", "must lie above lower = 1.0"),
-                ({**T5, "lower": 2, "upper": 1}, ".upper", "must lie above lower = 2.0"),
-                (
-                    {**T5, "degrees_of_freedom": 50, "lower": 9, "upper": 10},
-                    ".lower",
-                    "the interval [lower, upper] has probability zero under this law; move it",
-                ),
-                (
-                    {**T5, "location": 1e10},
-                    ".scale",
-                    "is lost in the rounding of location = 10000000000.0; use",
-                ),
-            ],
-        ),
-    ]
+    Bad(place, {**base, **parameters}, message, f"{place}{inner}")
+    for kind, rows in LAWS.items()
+    for place, base in ((JUMP_LAW, T5) if kind == "student_t" else (NOISE, {"type": kind}),)
     for parameters, inner, message in rows
 ]
 
@@ -321,36 +270,16 @@ DATA_LAWS = [
 ]
 
 BAD_TABLES = [  # on the datasets a, b, c, ...
-    (names, Bad("data_law", law, message, f"data_law{inner}"))
-    for names, law, inner, message in [
-        ("ab", subsets(("a", 3), ("ab", 2)), ".subsets", "does not list the subset ['b']; add it"),
-        ("ab", subsets(("a", 3), ("b", 3)), ".subsets", "does not list the subset ['a', 'b']; add it"),
-        ("ab", subsets(("a", 3), ("b", 0), ("ab", 2)), ".subsets[1].epochs", ABOVE_ZERO),
-        (
-            "ab",
-            subsets(("a", 3), ("b", 3), ("ab", 2), ("ba", 2)),
-            ".subsets[3]",
-            "['a', 'b'] is defined twice",
-        ),
-        (
-            "ab",
-            subsets(("a", 3), ("bb", 3), ("ab", 2)),
-            ".subsets[1].datasets[1]",
-            "'b' is defined twice; keep",
-        ),
-        (
-            "ab",
-            subsets(("a", 3), ("bx", 3), ("ab", 2)),
-            ".subsets[1].datasets[1]",
-            "'x' is not defined; known",
-        ),
-        (
-            "ab",
-            subsets(("a", 3), ("b", 2), ("ab", 2.5)),
-            ".subsets",
-            "K^ grows from 2.0 to 2.5 when 'a' joins ['b']; more data may not need more epochs",
-        ),
-        ("abcdefghijklm", subsets(("a", 1)), ".subsets", "does not list the subset ['b']; add it"),
+    (names, Bad("data_law", subsets(*rows), message, f"data_law.subsets{inner}"))
+    for names, rows, inner, message in [
+        ("ab", [("a", 3), ("ab", 2)], "", "does not list the subset ['b']; add it"),
+        ("ab", [("a", 3), ("b", 3)], "", "does not list the subset ['a', 'b']; add it"),
+        ("ab", [("a", 3), ("b", 0), ("ab", 2)], "[1].epochs", ABOVE_ZERO),
+        ("ab", [("a", 3), ("b", 3), ("ab", 2), ("ba", 2)], "[3]", "['a', 'b'] is defined twice"),
+        ("ab", [("a", 3), ("bb", 3), ("ab", 2)], "[1].datasets[1]", "'b' is defined twice; keep"),
+        ("ab", [("a", 3), ("bx", 3), ("ab", 2)], "[1].datasets[1]", "'x' is not defined; known"),
+        ("ab", [("a", 3), ("b", 2), ("ab", 2.5)], "", "K^ grows from 2.0 to 2.5 when 'a' joins ['b']"),
+        ("abcdefghijklm", [("a", 1)], "", "does not list the subset ['b']; add it"),
     ]
 ]
 
@@ -367,20 +296,11 @@ TABLES = [
 ]
 
 SITE_RULES = [
-    Bad("datasets[0].clusters", ["cloud", "moon"], "'moon' is not defined", "datasets[0].clusters[1]"),
-    Bad(
-        "datasets[0].clusters",
-        ["cloud", "edge", "cloud"],
-        "'cloud' is defined twice",
-        "datasets[0].clusters[2]",
-    ),
-    Bad("datasets[0].clusters", [], NOT_EMPTY),
+    Bad("datasets[0].clusters", ["moon"], "'moon' is not defined", "datasets[0].clusters[0]"),
+    Bad("datasets[0].clusters", ["cloud"] * 2, "'cloud' is defined twice", "datasets[0].clusters[1]"),
     Bad("datasets[0].clusters", ["cloud"], "brings 'archive' to 'edge'", "transfers[0]"),
-    Bad("clusters[0].memory", 0, ABOVE_ZERO),
-    Bad("models[0].memory", -1, "Expected `float` >= 0.0"),
     Bad("target.deployable", ["large"], "'large' is not defined", "target.deployable[0]"),
     Bad("target.deployable", ["full", "full"], "'full' is defined twice", "target.deployable[1]"),
-    Bad("target.deployable", [], NOT_EMPTY),
 ]
 
 FAST = {"count": 3, "capacity": 4, "bandwidth": 8, "unit_cost": 1, "speed": 2}
@@ -409,15 +329,12 @@ UNEQUAL_NODES = [
 ]
 
 UNITS = [
-    Bad("units", {"time": name}, message, "units.time")
-    for name, message in [
-        ("", "Expected `str` of length >= 1"),
-        *(
-            (name, "a unit is printable text without outer blanks")
-            for name in (" h", "h ", "h\n", "a\x1b[31m")
-        ),
-        ("u" * 21, "Expected `str` of length <= 20"),
-    ]
+    Bad("units", {"time": ""}, "Expected `str` of length >= 1", "units.time"),
+    Bad("units", {"time": "u" * 21}, "Expected `str` of length <= 20", "units.time"),
+    *(
+        Bad("units", {"time": name}, "a unit is printable text without outer blanks", "units.time")
+        for name in (" h", "h ", "h\n", "a\x1b[31m")
+    ),
 ]
 
 BAD = [
@@ -469,21 +386,15 @@ BAD_TRACES = [
     Bad(f"{T}.runs", [], "length >= 1"),
     Bad(f"{T}.steps", [], "length >= 1"),
     Bad(f"{T}.residuals", "together", "Invalid enum value 'together'"),
-    Bad(f"{T}.scale", "square", "Invalid enum value 'square'"),
-    Bad(f"{T}.unseen_loss", "much", "got `str`"),
-    Bad(f"{T}.deviations[1]", None, "got `null`"),
     Bad(f"{T}.deviations[1]", 1e101, "beyond what double precision"),
     Bad(f"{RUN}.stages", [], "length >= 1"),
     Bad(f"{RUN}.stages[1].epochs", 0, ">= 1"),
     Bad(f"{RUN}.stages[1].epochs", 1_000_001, "<= 1000000"),
-    Bad(f"{RUN}.stages[1].epochs", 1.5, "got `float`"),
     Bad(f"{RUN}.stages[1].model", " cut", "matching regex"),
     Bad(f"{RUN}.stages[1].cluster", ABSENT, "missing required field `cluster`", f"{RUN}.stages[1]"),
     Bad(f"{RUN}.stages[0].epochs", 3, "has 5 entries for 5 epochs", f"{RUN}.losses"),
     Bad(f"{RUN}.losses", [2.0, 1.0], "give l(0) and one loss per epoch"),
-    Bad(f"{RUN}.losses", [], "length >= 1"),
     Bad(f"{RUN}.first_epoch", 2, "Invalid enum value 2"),
-    Bad(f"{RUN}.losses[3]", 1e-101, "beyond what double precision"),
     Bad(f"{RUN}.stages[1]", {"model": "full", "cluster": "edge", "epochs": 2}, "join the two"),
     Bad(f"{STEP}.age", 0, ">= 1"),
     Bad(f"{STEP}.retention", -0.001, ">= 0"),
@@ -492,7 +403,6 @@ BAD_TRACES = [
     Bad(f"{STEP}.ages", [2, 1], "least age and then the greatest"),
     Bad(f"{STEP}.ages", [1, 1], "the pool holds the age of the step"),
     Bad(f"{STEP}.ages", [0, 2], ">= 1", f"{STEP}.ages[0]"),
-    Bad(f"{STEP}.ages", [1, 2, 3], "length 2"),
     Bad(f"{STEP}.previous_model", "cut", "or neither"),
     Bad(f"{STEP}.age", 1, "defined twice", STEP),
     Bad(f"{LATER}.ages", [1, 2], "no age below 2"),
@@ -504,7 +414,6 @@ BAD_TRACES = [
     Bad(f"{T}.steps[3].first", True, "nothing comes before a first stage", f"{T}.steps[3].previous_model"),
     Bad(f"{T}.steps[3].previous_cluster", "far", "at least one epoch of a run", f"{T}.steps[3]"),
     Bad(f"{JUMP}.model", "full", "at least one epoch of a run in its pool", JUMP),
-    Bad(f"{JUMP}.retention", 1, "<= 0.99"),
     Bad(f"{T}.jumps", [LAW["jumps"][0], LAW["jumps"][0]], "defined twice", f"{T}.jumps[1]"),
     Bad(JUMP, {**LAW["jumps"][0], "previous_model": "cut", "previous_cluster": "far"}, "makes no jump"),
     Bad(f"{JUMP}.previous_model", ABSENT, "missing required field `previous_model`", JUMP),
@@ -532,29 +441,28 @@ WHOLE: Document = {
 BAD_PLANS = [
     Bad("format", "depl-instance", "a 'depl-plan' one is needed here"),
     Bad("version", 2, "which reads 1; update one of them"),
-    Bad("version", ABSENT, "missing required field `version`", ""),
-    Bad("colour", "red", "unknown field `colour`", ""),
+    *(
+        Bad(f"{place}{field}", ABSENT, f"missing required field `{field}`", place.rstrip("."))
+        for place, fields in {
+            "": ["version"],
+            "data[0].": ["datasets"],
+            "epochs[0].": ["model", "resources"],
+            "claims.violation.": ["upper"],
+        }.items()
+        for field in fields
+    ),
+    *(Bad(f"{at}.colour".lstrip("."), 1, "unknown field `colour`", at) for at in ("", "epochs[0]", "claims")),
     Bad("data[0].datasets", [], "Expected `array` of length >= 1"),
     Bad("data[0].cluster", "", "Expected `str` of length >= 1"),
-    Bad("data[0].datasets", ABSENT, "missing required field `datasets`", "data[0]"),
     Bad("epochs[0].resources", -1, "Expected `float` >= 0.0"),
     Bad("epochs[0].resources", "all", "Expected `float`, got `str`"),
-    Bad("epochs[0].resources", ABSENT, "missing required field `resources`", "epochs[0]"),
-    Bad("epochs[0].model", ABSENT, "missing required field `model`", "epochs[0]"),
-    Bad("epochs[0].share", 1, "unknown field `share`", "epochs[0]"),
-    Bad("claims.cost", "low", "Expected `float | null`, got `str`"),
-    Bad("claims.violation.upper", ABSENT, "missing required field `upper`", "claims.violation"),
-    Bad("claims.profit", 1, "unknown field `profit`", "claims"),
 ]
 
 NAMING: Document = {
     "format": "depl-plan",
     "version": 1,
-    "data": [{"cluster": "cloud", "datasets": ["archive"]}, {"cluster": "edge", "datasets": ["archive"]}],
-    "epochs": [
-        {"model": "full", "cluster": "cloud", "resources": 1},
-        {"model": "full", "cluster": "edge", "resources": 1},
-    ],
+    "data": [{"cluster": place, "datasets": ["archive"]} for place in ("cloud", "edge")],
+    "epochs": [{"model": "full", "cluster": place, "resources": 1} for place in ("cloud", "edge")],
 }
 ON_CLOUD, ON_EDGE = NAMING["data"]
 BAD_NAMES = [

@@ -42,19 +42,13 @@ def read_plan(document: Document) -> Plan:
 
 
 @each(BAD)
-def test_bad_input_is_refused_with_its_json_path_and_what_to_do(bad: Bad) -> None:
+def test_bad_input_is_refused_with_its_json_path_and_in_python_too(bad: Bad) -> None:
     error = refused(read, RICH, bad)
     assert str(error) == f"{error.path}: {error.message}"
     assert error.exit_code == 2
-
-
-@each(BAD)
-def test_bad_input_is_refused_in_python_as_it_is_in_json(bad: Bad) -> None:
-    if "." not in bad.place and "[" not in bad.place and bad.message.startswith(("contains", "missing")):
-        with pytest.raises(TypeError, match=rf"(?i)(unexpected|missing required).*{bad.place}"):
-            build(
-                put(RICH, bad.place, bad.value)
-            )  # arguments of the constructor itself are Python's business
+    if bad.place.isidentifier() and bad.message.startswith(("contains", "missing")):
+        with pytest.raises(TypeError):  # arguments of the constructor itself are Python's business
+            build(put(RICH, bad.place, bad.value))
         return
     refused(build, RICH, bad, root=".")
 
@@ -71,28 +65,18 @@ def test_a_data_law_must_be_finite_for_the_smallest_dataset() -> None:
     refused(read, steep, Bad("datasets[1].volume", 1e-3, message, "data_law"))
 
 
-@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
 @pytest.mark.parametrize("path", NUMBERS)
-def test_no_number_may_be_nan_or_infinite(path: str, value: float) -> None:
-    error = refusal(build, put(RICH, path, value))
-    assert error.path == f".{path}"
-    expected = "Expected `(int|float)|must be a finite number, not .*; leave the field out for 'none'"
-    assert re.match(expected, error.message)
-    error = refusal(read, put(RICH, path, value))  # JSON has no way to write such a number
-    assert "not a JSON document: JSON is malformed" in error.message
+def test_no_number_may_be_nan_or_infinite(path: str) -> None:
+    for value in (math.nan, math.inf, -math.inf):
+        error = refusal(build, put(RICH, path, value))
+        expected = "Expected `(int|float)|must be a finite number, not .*; leave the field out for 'none'"
+        assert (error.path, bool(re.match(expected, error.message))) == (f".{path}", True)
 
 
 @pytest.mark.parametrize("digits", ["1e400", "-1e400", "1" + 400 * "0"])
 def test_a_number_that_does_not_fit_into_a_double_is_refused_when_read(digits: str) -> None:
     error = refusal(Instance.from_json, json.dumps(RICH).replace('"capacity": 10', f'"capacity": {digits}'))
     assert (error.path, "out of range" in error.message) == ("$.clusters[0].capacity", True)
-
-
-def test_a_file_of_another_kind_or_version_is_no_instance() -> None:
-    error = refusal(Instance.from_json, '{"format": "depl-plan", "version": 1}')
-    assert (error.path, "a 'depl-instance' one is needed here" in error.message) == ("$.format", True)
-    error = refusal(Instance.from_json, '{"format": "depl-instance", "version": 2}')
-    assert (error.path, "which reads 1; update one of them" in error.message) == ("$.version", True)
 
 
 def test_priced_computing_needs_some_limit_of_time(steady: Instance) -> None:
@@ -113,13 +97,8 @@ def test_priced_computing_needs_some_limit_of_time(steady: Instance) -> None:
     ("changes", "path"),
     [
         ({"maximum_loss": math.nan}, ".target.maximum_loss"),
-        ({"quantile_level": 1}, ".target.quantile_level"),
-        ({"quantile_level": 1 - 1e-16}, ".target.quantile_level"),
         ({"maximum_time": None}, ".target"),
-        ({"initial_model": "none"}, ".target.initial_model"),
         ({"clusters": ()}, ".clusters"),
-        ({"name": ""}, ".name"),
-        ({"other_switches": "zero"}, ".other_switches"),
     ],
 )
 def test_replace_validates_again(tiny: Instance, changes: dict[str, Any], path: str) -> None:
@@ -207,9 +186,7 @@ def test_a_plan_for_another_instance_is_refused_by_its_fingerprint(
     other = tiny.replace(maximum_loss=7)
     error = refusal(msgspec.structs.replace(tiny_optimum, instance=other.fingerprint).check_names, tiny)
     assert error.path == "$.instance"
-    assert other.fingerprint[:12] in error.message
-    assert tiny.fingerprint[:12] in error.message
-    assert "use that instance, or remove the field" in error.message
+    assert re.search(f"{other.fingerprint[:12]}.*{tiny.fingerprint[:12]}.*remove the field", error.message)
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf])
@@ -262,8 +239,18 @@ def test_the_schema_refuses_what_a_schema_can(schema: jsonschema.protocols.Valid
     assert schema.is_valid(document) == (OURS.search(bad.message) is not None or no_groups)
 
 
-@pytest.mark.parametrize("field", ["format", "version"])
-def test_the_schema_wants_what_the_reader_wants(schema: jsonschema.protocols.Validator, field: str) -> None:
-    for value in (ABSENT, "other"):
-        assert not schema.is_valid(put(RICH, field, value))
-        refusal(read, put(RICH, field, value))
+@pytest.mark.parametrize(
+    ("field", "other", "message"),
+    [
+        ("format", "depl-plan", "a 'depl-instance' one is needed here"),
+        ("version", 2, "which reads 1; update one of them"),
+        ("format", ABSENT, "missing required field `format`"),
+        ("version", ABSENT, "missing required field `version`"),
+    ],
+)
+def test_a_file_of_another_kind_or_version_is_no_instance_nor_is_it_for_the_schema(
+    schema: jsonschema.protocols.Validator, field: str, other: object, message: str
+) -> None:
+    document = put(RICH, field, other)
+    assert message in refusal(read, document).message
+    assert not schema.is_valid(document)
