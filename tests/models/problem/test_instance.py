@@ -14,10 +14,7 @@ from typing import Any
 import jsonschema
 import msgspec
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-import depl
 from depl.models.problem import laws
 from depl.models.problem.instance import (
     Cluster,
@@ -26,14 +23,12 @@ from depl.models.problem.instance import (
     Instance,
     InverseLogDataLaw,
     LogDataLaw,
-    NodeGroup,
     PowerDataLaw,
     SubsetEpochs,
     TableDataLaw,
-    Target,
     json_schema,
 )
-from depl.models.problem.plan import Bounds, Claims, ClusterData, Plan, PlannedEpoch
+from depl.models.problem.plan import Claims, Plan, PlannedEpoch
 from depl.models.problem.units import NO_UNITS, Units
 from tests.cases.bad_instances import FAST, SLOW, WHOLE
 from tests.cases.documents import ABSENT, NUMBERS, RICH, Document, look, put, read
@@ -131,16 +126,6 @@ def test_the_fingerprint_is_the_hash_of_the_sorted_document_without_name_and_not
     assert instance.fingerprint == hashlib.sha256(written).hexdigest()
 
 
-def test_an_instance_is_frozen_and_can_be_a_key(tiny: Instance) -> None:
-    with pytest.raises(AttributeError):
-        tiny.name = "other"  # type: ignore[misc]
-    with pytest.raises(AttributeError):
-        tiny.target.maximum_loss = 0.0  # type: ignore[misc]
-    again = Instance.from_json(tiny.to_json())
-    assert again is not tiny
-    assert len({tiny, again, tiny.replace(maximum_loss=7)}) == 2
-
-
 # --- variants ------------------------------------------------------------------------------------------
 
 
@@ -148,12 +133,11 @@ def test_replace_reaches_the_target_and_leaves_the_original_alone(tiny: Instance
     before = tiny.fingerprint
     changed = tiny.replace(name="other", maximum_loss=7, maximum_time=6)
     assert (changed.name, changed.target.maximum_loss, changed.target.maximum_time) == ("other", 7, 6)
-    assert changed.fingerprint != before
     assert (tiny.target.maximum_loss, tiny.fingerprint) == (6.5, before)
-    target = Target(initial_loss=1, maximum_loss=1, quantile_level=0.5, maximum_epochs=0, maximum_time=1)
-    assert tiny.replace(target=target, maximum_epochs=2).target == msgspec.structs.replace(
-        target, maximum_epochs=2
-    )
+    assert changed.fingerprint != before
+    target = msgspec.structs.replace(tiny.target, maximum_loss=1)
+    both = tiny.replace(target=target, maximum_epochs=2).target
+    assert both == msgspec.structs.replace(target, maximum_epochs=2)
 
 
 def test_replace_forgets_what_was_derived_from_the_original() -> None:
@@ -247,48 +231,24 @@ def test_every_law_and_shape_reads_back_as_itself() -> None:
 
 def test_groups_of_unequal_nodes_are_written_and_read_back(tiny: Instance) -> None:
     unequal = tiny.replace(clusters=(Cluster(name="cloud", groups=[FAST, SLOW]), tiny.clusters[1]))
-    again = Instance.from_json(unequal.to_json())
-    assert again == unequal
-    assert again.fingerprint == unequal.fingerprint != tiny.fingerprint
-    assert again.clusters[0].groups == (NodeGroup(**FAST), NodeGroup(**SLOW))
-    bare = json.loads(unequal.to_json())
-    bare["clusters"][0] = {"name": "cloud", "groups": [FAST, SLOW]}
-    assert Instance.from_json(json.dumps(bare)) == unequal
-    for document in (bare, json.loads(unequal.to_json())):
+    written = json.loads(unequal.to_json())
+    bare = put(written, "clusters[0]", {"name": "cloud", "groups": [FAST, SLOW]})
+    for document in (written, bare):
         SCHEMA.validate(document)
-    assert json.loads(tiny.to_json())["clusters"][1] == {
-        "name": "edge", "capacity": 4.0, "bandwidth": 1.0, "unit_cost": 1.0
-    }  # fmt: skip
+        assert read(document) == unequal
+        assert read(document).fingerprint == unequal.fingerprint != tiny.fingerprint
+    assert "groups" not in json.loads(tiny.to_json())["clusters"][1]
 
 
-numbers = st.floats(0, 1e308)  # results, so that subnormal numbers and great ones count as they are
-names = st.sampled_from(["a", "b", "with blank", "é"])
-bounds = st.none() | st.builds(Bounds, lower=st.none() | st.floats(-1e300, 0), upper=st.none() | numbers)
-plans = st.builds(
-    Plan,
-    instance=st.none() | st.text("0123456789abcdef", min_size=64, max_size=64),
-    data=st.lists(st.builds(ClusterData, cluster=names, datasets=st.lists(names, min_size=1)), max_size=3),
-    epochs=st.lists(st.builds(PlannedEpoch, model=names, cluster=names, resources=numbers), max_size=5),
-    claims=st.none()
-    | st.builds(Claims, cost=st.none() | numbers, violation=bounds, method=st.none() | names),
-)
-
-
-@settings(max_examples=20)
-@given(plans)
-def test_every_plan_reads_back_as_itself(plan: Plan) -> None:
-    again = Plan.from_json(plan.to_json())
-    assert again == plan
-    assert hash(again) == hash(plan)
-    assert again.to_json() == plan.to_json()
-
-
-def test_every_field_of_a_plan_reads_back_as_itself() -> None:
+def test_every_field_of_a_plan_reads_back_as_itself_whatever_the_size_of_its_numbers() -> None:
     whole = Plan.from_json(json.dumps(WHOLE))
-    assert whole.claims is not None
-    assert whole.claims.quantile == Bounds(lower=None, upper=6.25)
     assert json.loads(whole.to_json()) == WHOLE
     assert json.loads(Plan().to_json()) == {"format": "depl-plan", "version": 1}
+    for resources, cost in ((5e-324, 1e308), (0.1, 0.0)):
+        epoch = PlannedEpoch(model="with blank", cluster="é", resources=resources)
+        plan = Plan(epochs=(epoch,), claims=Claims(cost=cost))
+        assert Plan.from_json(plan.to_json()) == plan
+        assert hash(Plan.from_json(plan.to_json())) == hash(plan)
 
 
 # --- units: names that change nothing but what is shown ------------------------------------------------
@@ -296,32 +256,23 @@ def test_every_field_of_a_plan_reads_back_as_itself() -> None:
 NAMED = Units(cost="EUR", time="h", resource="GPU", data="GB", size="MB", memory="GiB")
 
 
-def test_no_unit_is_a_bare_number() -> None:
-    assert NO_UNITS.amount(20.0593, "cost") == "20.0593"
-    assert NO_UNITS.titled("price", "cost", "resource") == "price"
-    assert (NO_UNITS.one("time"), NO_UNITS.work()) == ("one unit", "")
-
-
 def test_a_unit_stands_behind_its_number_and_in_brackets_behind_a_title() -> None:
-    assert NAMED.amount(20.0593, "cost") == "20.0593 EUR"
-    assert NAMED.after("9 of 10", "time") == "9 of 10 h"
-    assert NAMED.titled("bandwidth b", "size", "time") == "bandwidth b [MB / h]"
-    assert (NAMED.one("resource"), NAMED.work()) == ("1 GPU", "GPU x h")
+    cost, time = Units(cost="EUR"), Units(time="h")
+    for said, bare, named in (
+        (lambda units: units.amount(20.0593, "cost"), "20.0593", "20.0593 EUR"),
+        (lambda units: units.after("9 of 10", "time"), "9 of 10", "9 of 10 h"),
+        (lambda units: units.titled("b", "size", "time"), "b", "b [MB / h]"),
+        (lambda units: units.one("resource"), "one unit", "1 GPU"),
+        (lambda units: units.work(), "", "GPU x h"),
+    ):
+        assert (said(NO_UNITS), said(NAMED)) == (bare, named)
     # of a quotient of which one part has a name it says what the other is
-    assert Units(cost="EUR").titled("price", "cost", "resource") == "price [EUR / resource]"
-    assert Units(time="h").work() == "resource x h"
+    assert cost.titled("price", "cost", "resource") == "price [EUR / resource]"
+    assert time.work() == "resource x h"
 
 
-def test_units_change_no_number_and_no_fingerprint(tiny: Instance) -> None:
+def test_units_change_no_fingerprint(tiny: Instance) -> None:
     named = tiny.replace(units=NAMED)
     assert named.fingerprint == tiny.fingerprint
     assert named != tiny
     assert Instance.from_json(named.to_json()).units == NAMED
-    mine, other = depl.solve(named, "enumerate"), depl.solve(tiny, "enumerate")
-    assert mine.plan is not None
-    assert other.plan is not None
-    assert (mine.plan.epochs, mine.cost, mine.lower_bound) == (
-        other.plan.epochs,
-        other.cost,
-        other.lower_bound,
-    )
