@@ -12,9 +12,8 @@ import pytest
 from scipy import stats
 
 import depl
-from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.instance import Instance, json_schema
-from depl.models.problem.laws import Law, Moments, Normal, laws, register_law, registered_laws
+from depl.models.problem.laws import Law, Moments, Normal, register_law, registered_laws
 from depl.models.problem.laws.soundness import require_sound
 from depl.models.problem.learning import ConstantImprovement
 from tests.cases.documents import Document, put
@@ -46,54 +45,24 @@ def kind(
 # --- registration --------------------------------------------------------------------------------------
 
 
-def test_a_registered_law_is_read_and_written() -> None:
-    with pytest.raises(
-        InvalidInputError,
-        match=r"Invalid value 'gamma'; known here: inverse_gamma, normal, .*; .* registered .*--import FILE",
-    ) as refused:
-        Instance.from_json(document(GAMMA))
-    assert refused.value.path == f"$.{NOISE}.type"
-    assert register_law(GammaLaw) is GammaLaw
+def test_a_registered_law_is_read_and_written_and_in_the_schema() -> None:
+    error = refusal(Instance.from_json, document(GAMMA))
+    assert re.search("'gamma'; known here: inverse_gamma, .* registered .*--import FILE", error.message)
+    assert error.path == f"$.{NOISE}.type"
+    assert "GammaLaw" not in json_schema()["$defs"]
+    assert register_law(register_law(GammaLaw)) is GammaLaw  # twice changes nothing
+    assert registered_laws() == (GammaLaw,)
     instance = Instance.from_json(document(GAMMA))
-    assert instance.models[1].improvement.noises() == (GammaLaw(shape=4.0, scale=1.0),)
+    assert instance.models[1].improvement == ConstantImprovement(noise=GammaLaw(shape=4.0, scale=1.0))
     again = Instance.from_json(instance.to_json())
     assert again == instance
     assert again.fingerprint == instance.fingerprint
-    assert ConstantImprovement(noise=GammaLaw(shape=4.0, scale=1.0)) == instance.models[1].improvement
-
-
-@pytest.mark.parametrize(
-    ("change", "path", "message"),
-    [
-        ({"scale": -1.0}, ".scale", "Expected `float` > 0"),
-        ({"scale": "wide"}, ".scale", "Expected `float`, got `str`"),
-        ({"shape": 1e200}, ".shape", "rescale"),
-        ({"rate": 1.0}, "", "unknown field `rate`"),
-    ],
-)
-def test_what_is_wrong_with_its_fields_is_told_with_its_place(
-    change: dict[str, Any], path: str, message: str
-) -> None:
-    register_law(GammaLaw)
-    error = refusal(Instance.from_json, document({**GAMMA, **change}))
-    assert message in error.message
-    assert error.path == f"$.{NOISE}{path}"
-
-
-def test_the_schema_lists_it() -> None:
-    before = json_schema()
-    assert "GammaLaw" not in before["$defs"]
-    register_law(GammaLaw)
-    after = json_schema()
-    assert after["$defs"]["GammaLaw"]["required"] == ["type", "shape", "scale"]
-    assert '"#/$defs/GammaLaw"' in json.dumps(after["$defs"]["ConstantImprovement"])
-    assert '"#/$defs/GammaLaw"' in json.dumps(after["$defs"]["Switch"])
-
-
-def test_registering_twice_changes_nothing() -> None:
-    assert register_law(register_law(GammaLaw)) is GammaLaw
-    assert registered_laws() == (GammaLaw,)
-    assert GammaLaw in laws()
+    kinds = json_schema()["$defs"]
+    assert kinds["GammaLaw"]["required"] == ["type", "shape", "scale"]
+    for place in ("ConstantImprovement", "Switch"):
+        assert '"#/$defs/GammaLaw"' in json.dumps(kinds[place])
+    for change, path in (({"scale": -1.0}, ".scale"), ({"shape": 1e200}, ".shape"), ({"rate": 1.0}, "")):
+        assert refusal(Instance.from_json, document(GAMMA | change)).path == f"$.{NOISE}{path}"
 
 
 class Untagged(Law, frozen=True, kw_only=True):
@@ -182,16 +151,12 @@ def undefined(x: Any) -> Any:
 
 
 LIES: dict[str, tuple[dict[str, Callable[..., Any]], str]] = {
-    "cdf is NaN": ({"cdf": lambda x: np.full(np.shape(x), np.nan)}, "its cdf is nan at"),
     "cdf is NaN in parts": ({"cdf": undefined, "sf": lambda x: 1 - undefined(x)}, r"its cdf is nan at 2\.5"),
     "cdf above 1": ({"cdf": bent}, r"its cdf is 1\.5 at .* must lie in \[0, 1\]"),
     "cdf below 0": ({"cdf": lambda x: TRUE.cdf(x) - 0.1}, r"its cdf is -0\.1 at"),
     "cdf falls": ({"cdf": falling, "sf": lambda x: 1 - falling(x)}, "its cdf falls beyond"),
-    "cdf is sf": ({"cdf": TRUE.sf, "sf": TRUE.cdf}, "its cdf falls beyond"),
-    "sf is NaN": ({"sf": lambda x: np.full(np.shape(x), np.nan)}, "its sf is nan at"),
     "sf is that of another law": ({"sf": stats.norm(2.2, 0.5).sf}, "its cdf and its sf add up to"),
     "cdf of one number alone": ({"cdf": lambda _: 0.5}, "its cdf of 146 numbers has the shape"),
-    "mean is NaN": ({"mean": lambda: math.nan}, "its mean is nan"),
     "mean is infinite": ({"mean": lambda: math.inf}, "its mean is inf"),
     "mean is wrong": (
         {"mean": lambda: 2.1},
@@ -200,19 +165,16 @@ LIES: dict[str, tuple[dict[str, Callable[..., Any]], str]] = {
     "mean is no number": ({"mean": lambda: "high"}, "its code fails with ValueError"),
     "variance is NaN": ({"var": lambda: math.nan}, "its variance is nan"),
     "variance is negative": ({"var": lambda: -0.25}, r"its variance is -0\.25"),
-    "variance is a tenth": ({"var": lambda: 0.025}, r"variance 0\.025 are not those .* about 2 and 0\.25"),
     "variance is one per cent off": ({"var": lambda: 0.2525}, r"are not those .* about 2 and 0\.25;"),
     "supports are crossed": ({"support": lambda: (5.0, 1.0)}, "its support goes from 5 to 1, and must go up"),
     "support is NaN": ({"support": lambda: (math.nan, 1.0)}, "its support goes from nan to 1"),
     "support is too small": ({"support": lambda: (1.5, 9.0)}, "it has mass outside of it"),
-    "support is one number": ({"support": lambda: 3.0}, "its code fails with TypeError"),
     "quantiles of another law": ({"ppf": stats.norm(2.2, 0.5).ppf}, "its quantiles"),
     "quantiles are NaN": ({"ppf": lambda u: np.full(np.shape(u), np.nan)}, "its quantiles"),
     "draws are NaN": ({"rvs": lambda size, random_state: np.full(size, np.nan)}, r"it draws \[nan"),
     "one draw for all": ({"rvs": lambda size, random_state: 2.0}, r"it draws 2\.0"),
     "density is negative": ({"pdf": lambda x: -TRUE.pdf(x)}, "its density at"),
     "cdf ends the program": ({"cdf": ending}, "its code fails with SystemExit: 3"),
-    "mean ends the program": ({"mean": ending}, "its code fails with SystemExit: 3"),
 }
 
 
@@ -229,9 +191,7 @@ class Liar(Law, frozen=True, kw_only=True, tag="liar"):
 def test_a_law_that_contradicts_itself_is_refused_with_its_name_and_place(lie: str) -> None:
     register_law(Liar)
     error = refusal(Instance.from_json, document({"type": "liar", "lie": lie}))
-    assert re.search(LIES[lie][1], error.message)
-    assert "the law 'liar' cannot be used" in error.message
-    assert "Liar" in error.message
+    assert re.search(f"the law 'liar' cannot be used: .*{LIES[lie][1]}.* Liar", error.message)
     assert error.path == f"$.{NOISE}"
 
 
@@ -275,9 +235,7 @@ def test_what_a_class_says_of_its_laws_is_held_against_their_distribution(said: 
     error = refusal(depl.load("tiny").replace, other_switches=made())
     assert re.search(words, error.message)
     assert error.path == ".other_switches"
-    for ask in (lambda: require_sound(made()), lambda: depl.risk.probability([made()], 2.0)):
-        with pytest.raises(InvalidInputError, match=words):
-            ask()
+    assert re.search(words, refusal(depl.risk.probability, [made()], 2.0).message)
 
 
 SOUND = [
