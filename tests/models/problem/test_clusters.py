@@ -64,7 +64,7 @@ def cheapest_by_search(nodes: Sequence[NodeGroup], work: float, size: float, lim
     return float(found.fun)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(6))
 def test_the_cheapest_epoch_of_unequal_nodes_costs_what_the_cluster_says(seed: int) -> None:
     rng = np.random.default_rng([2211, seed])
     cluster = Cluster(name="hall", groups=drawn(rng))
@@ -105,20 +105,13 @@ def test_equal_nodes_in_groups_have_exactly_the_values_of_the_number_of_them(cou
 # --- plans on unequal nodes -----------------------------------------------------------------------------
 
 
-def unequal(tiny: Instance) -> Instance:
-    """The running example on a hall of unequal nodes only."""
-    hall = Cluster(name="hall", groups=[FAST, {**SLOW, "capacity": 12, "bandwidth": 4}])  # type: ignore[arg-type]
-    return tiny.replace(name="unequal", transfers=(), clusters=(hall,), maximum_time=3.0)
-
-
 def plan_of(*resources: float) -> Plan:
     return plan(*(("full", "hall", x) for x in resources), data=("archive", "sensors"))
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_the_verifier_finds_what_single_nodes_take(tiny: Instance, seed: int) -> None:
-    rng = np.random.default_rng([2212, seed])
-    cluster = Cluster(name="hall", groups=drawn(rng))
+    cluster = Cluster(name="hall", groups=drawn(np.random.default_rng([2212, seed])))
     assert cluster.groups is not None
     instance = tiny.replace(clusters=(cluster,), transfers=(), maximum_time=1000.0)
     x = 0.9 * cluster.capacity
@@ -131,29 +124,20 @@ def test_the_verifier_finds_what_single_nodes_take(tiny: Instance, seed: int) ->
     assert report.training_time == pytest.approx(2 * (computing + sending), rel=1e-12)
     assert report.cost == pytest.approx(2 * sum(node.unit_cost * x / node.speed for node in nodes), rel=1e-12)
     over = verify(instance, plan_of(1.001 * cluster.capacity))
-    failures = [finding for finding in over.findings if finding.kind is Kind.FAILED]
-    assert any(finding.equation == "(5)" and "exceeds r(n)" in finding.message for finding in failures)
+    assert "(5)" in [finding.equation for finding in over.findings if finding.kind is Kind.FAILED]
 
 
-def test_the_verifier_does_not_believe_the_values_that_the_cluster_worked_out(tiny: Instance) -> None:
-    instance = unequal(tiny)
-    right = verify(instance, plan_of(6, 6))
-    msgspec.structs.force_setattr(instance.clusters[0], "unit_cost", 0.25)
-    msgspec.structs.force_setattr(instance.clusters[0], "bandwidth", 100.0)
-    msgspec.structs.force_setattr(instance.clusters[0], "capacity", 1.0)
-    assert verify(instance, plan_of(6, 6)) == right
-
-
-def test_a_plan_tells_what_the_nodes_of_every_group_commit(tiny: Instance) -> None:
-    instance = unequal(tiny)
+def test_values_that_the_cluster_worked_out_are_not_believed_and_a_plan_tells_what_each_group_commits(
+    tiny: Instance,
+) -> None:
+    hall = Cluster(name="hall", groups=[FAST, {**SLOW, "capacity": 12, "bandwidth": 4}])  # type: ignore[arg-type]
+    instance = tiny.replace(transfers=(), clusters=(hall,), maximum_time=3.0)
     result = depl.solve(instance, "exact")
     assert result.plan is not None
     assert verify(instance, result.plan).ok
-    lines = next(
-        part for part in explain(instance, plan_of(6, 6)).split("\n\n") if part.startswith("Unequal")
-    )
-    assert lines.splitlines()[1:] == [
-        "  epochs 1-2  hall  3 nodes  x / v = 6 / 2 = 3 of 4",
-        "  epochs 1-2  hall  1 node   x / v = 6 / 1 = 6 of 12",
-    ]
-    assert "Unequal" not in explain(tiny, Plan())
+    for line in ("hall  3 nodes  x / v = 6 / 2 = 3 of 4\n", "hall  1 node   x / v = 6 / 1 = 6 of 12\n"):
+        assert line in explain(instance, plan_of(6, 6))
+    right = verify(instance, plan_of(6, 6))
+    for field, wrong in (("unit_cost", 0.25), ("bandwidth", 100.0), ("capacity", 1.0)):
+        msgspec.structs.force_setattr(instance.clusters[0], field, wrong)
+    assert verify(instance, plan_of(6, 6)) == right

@@ -1,17 +1,11 @@
 """The rules of the sites in the statement: what is read, what they answer, which cluster is most capable."""
 
-from fractions import Fraction
-
 import msgspec
-import numpy as np
 import pytest
 
 import depl
 from depl.heuristics.data.problem import selection_problem
 from depl.heuristics.paths.additive_problem import additive_problem
-from depl.instances.generator import random_instance
-from depl.instances.library import parse
-from depl.instances.template import template
 from depl.models.evaluation.evaluate import SITE_RULES, evaluate
 from depl.models.problem.epochs import compute
 from depl.models.problem.instance import Cluster, Instance
@@ -19,7 +13,6 @@ from depl.models.problem.plan import Plan
 from depl.models.problem.site_rules import most_capable_cluster, why_not_idle
 from depl.models.solving.early_stopping import early_stopping
 from depl.showing.explain import explain
-from depl.testing.problems import with_rules
 from tests.problems import plan, site
 
 change = msgspec.structs.replace
@@ -47,17 +40,6 @@ def test_the_rules_come_back_from_json_and_count_for_the_fingerprint(tiny, ruled
     assert len(prints) == 4
     for field in ("memory", "deployable", '"clusters": null'):
         assert field not in tiny.to_json()
-
-
-def test_the_template_has_the_rules():
-    text = template()
-    lines = '"memory": 16,', '"clusters": ["edge", "cloud"],', '"memory": 12,', '"deployable": ["pruned"],'
-    for line in lines:
-        assert f"// {line}" in text
-        text = text.replace(f"// {line}", line)
-    found = parse(text)
-    assert (found.clusters[0].memory, found.models[0].memory) == (16, 12)
-    assert (found.datasets[0].clusters, found.target.deployable) == (("edge", "cloud"), ("pruned",))
 
 
 def test_answers_of_the_rules(tiny, ruled):
@@ -94,26 +76,21 @@ def test_a_rule_that_forbids_nothing_restricts_nothing(tiny):
 
 
 def test_what_leaves_no_plan_is_said_in_words(tiny):
-    large = everywhere(tiny.models, memory=9.0)
-    cloud, edge = tiny.clusters
-    assert tiny.replace(models=large, clusters=everywhere(tiny.clusters, memory=8.0)).rules.obstacle() == (
-        "models: no cluster has memory for any model"
-    )
-    archive, _ = tiny.datasets
+    (cloud, edge), (_, pruned), archive = tiny.clusters, tiny.models, tiny.datasets[0]
+    large, narrow = everywhere(tiny.models, memory=9.0), everywhere(tiny.clusters, memory=8.0)
     at_edge = tiny.replace(datasets=(change(archive, clusters=("edge",)),), transfers=())
-    closed = at_edge.replace(models=large, clusters=(cloud, change(edge, memory=8.0)))
-    assert closed.rules.obstacle() == "models: no cluster that may use some dataset has memory for any model"
-    full, pruned = tiny.models
-    only = tiny.replace(
-        models=(change(full, memory=9.0), pruned),
-        clusters=everywhere(tiny.clusters, memory=8.0),
-        deployable=("full",),
-    )
-    said = "models: no model that may be the last one (full) fits on a cluster with data"
-    assert only.rules.obstacle() == said
-    for method in ("enumerate", "exact", "depl"):
-        found = depl.solve(only, method)
-        assert (found.termination, found.reason) == (depl.Termination.INFEASIBLE, said)
+    only = tiny.replace(models=(large[0], pruned), clusters=narrow, deployable=("full",))
+    for instance, said in (
+        (tiny.replace(models=large, clusters=narrow), "no cluster has memory for any model"),
+        (
+            at_edge.replace(models=large, clusters=(cloud, change(edge, memory=8.0))),
+            "no cluster that may use some dataset has memory for any model",
+        ),
+        (only, "no model that may be the last one (full) fits on a cluster with data"),
+    ):
+        assert instance.rules.obstacle() == f"models: {said}"
+    found = depl.solve(only, "depl")
+    assert (found.termination, found.reason) == (depl.Termination.INFEASIBLE, only.rules.obstacle())
 
 
 def test_without_an_epoch_the_initial_model_is_the_last(tiny):
@@ -124,21 +101,6 @@ def test_without_an_epoch_the_initial_model_is_the_last(tiny):
     )
     assert why_not_idle(met.replace(maximum_loss=14)) == "the initial loss is above the target"
     assert why_not_idle(tiny) == "the initial loss is above the target"
-
-
-@pytest.mark.parametrize("method", ["enumerate", "scenario-search", "depl"])
-def test_without_an_epoch_there_is_a_plan_only_if_it_ends_well(tiny, method):
-    """The loss meets the target at once, which is no use where the model must not be delivered."""
-    met = tiny.replace(maximum_loss=16, deployable=("pruned",), maximum_epochs=2)
-    scenarios = 10 if method == "scenario-search" else None
-    trained = depl.solve(met, method, scenarios=scenarios)
-    assert [epoch.model for epoch in trained.plan.epochs] == ["pruned"]
-    assert trained.cost == pytest.approx(0.25)  # one epoch of work 1 in time 5 - 1 at the edge
-    idle = depl.solve(met.replace(initial_model="pruned"), method, scenarios=scenarios)
-    assert idle.plan.epochs == ()
-    none = depl.solve(met.replace(maximum_epochs=0), method, scenarios=scenarios)
-    assert none.plan is None
-    assert "ends with no model" in none.reason
 
 
 BROKEN = plan(
@@ -161,31 +123,15 @@ def test_an_evaluation_has_a_constraint_for_every_rule(tiny, ruled):
     assert "memory memory fails: 5 against 4, 1 too much, at epoch 2" in explain(ruled, BROKEN)
 
 
-def test_early_stopping_passes_over_epochs_whose_model_may_not_be_last(tiny, tiny_optimum):
-    """Full, full, pruned: a quarter of the runs meets the target after epoch 2, three quarters in the end."""
-    given = change(tiny_optimum, instance=None)
-    anywhere = early_stopping(tiny.replace(deployable=("full", "pruned")), given)
-    assert [item.exact for item in anywhere.survival] == [1, 1, Fraction(3, 4), Fraction(1, 4)]
-    assert anywhere.cost.exact == 28 - Fraction(1, 4) * 3  # the last epoch costs 3
-    at_the_end = early_stopping(tiny.replace(deployable=("pruned",)), given)
-    assert [item.exact for item in at_the_end.survival] == [1, 1, 1, Fraction(1, 4)]
-    assert at_the_end.cost.exact == 28
-    assert at_the_end.reached.exact == at_the_end.final.exact == Fraction(3, 4)
-
-
 def test_a_target_met_before_training_does_not_stop_a_run_that_has_no_model_to_keep(tiny):
     met = tiny.replace(maximum_loss=16, deployable=("pruned",))
-    found = change(depl.solve(met, "exact").plan, instance=None)
-    assert found.schedule == (("pruned", "edge"),)
-    assert early_stopping(met, found).epochs.exact == 1
-
-
-def test_drawn_rules_are_of_every_kind():
-    rng = np.random.default_rng(4)
-    found = [with_rules(rng, random_instance(rng)).rules for _ in range(30)]
-    assert sum(rules.restrict_data for rules in found) > 8
-    assert sum(rules.restrict_models for rules in found) > 5
-    assert sum(rules.deployable is not None for rules in found) > 10
+    trained = depl.solve(met, "exact")
+    assert trained.plan.schedule == (("pruned", "edge"),)
+    assert trained.cost == pytest.approx(0.25)  # one epoch of work 1 in time 5 - 1 at the edge
+    assert early_stopping(met, change(trained.plan, instance=None)).epochs.exact == 1
+    assert depl.solve(met.replace(initial_model="pruned"), "exact").plan.epochs == ()
+    none = depl.solve(met.replace(maximum_epochs=0), "exact")
+    assert (none.plan, "ends with no model" in none.reason) == (None, True)
 
 
 # --- the most capable cluster --------------------------------------------------------------------------

@@ -66,20 +66,6 @@ def test_a_stage_ends_where_the_model_or_its_cluster_changes_and_a_return_is_a_n
     assert positions((CUT, FAR))[1].previous == CUT  # the same model elsewhere is another stage
 
 
-def test_ages_are_pooled_as_the_coefficients_say() -> None:
-    pooled = by_hand().step(Position(FULL, None, 2, 0))
-    assert pooled.ages == (1, 2)
-    assert pooled.residuals.tolist() == [0.0, 1.0, 4 - (1 + 2.5)]
-    assert (pooled.runs, pooled.losses) == (2, (5.0, 8.0))
-
-
-def test_a_pooled_jump_takes_the_jumps_from_all_predecessors_and_another_its_own() -> None:
-    law = by_hand()
-    assert law.rows[FAR, False, 1, CUT].residuals.tolist() == [2 - 2.0, 1 - 2.5, 3 - 1.0]
-    assert law.rows[FAR, False, 1, CUT].runs == 3
-    assert law.rows[FAR, False, 1, FULL].runs == 2
-
-
 @pytest.mark.parametrize(
     "place", [Position(FAR, None, 1, 0), Position(CUT, FULL, 1, 1), Position(FULL, None, 3, 0)]
 )
@@ -102,20 +88,12 @@ def test_a_step_without_an_epoch_in_its_pool_is_refused() -> None:
         assembled({(FAR, False, 2, None): coefficients(0.0, 0.5, (1, 2))}, runs, losses)
 
 
-def test_stages_and_beginnings_by_hand() -> None:
+def test_stages_and_the_longest_of_them_by_hand() -> None:
+    """By the epochs before them: after each predecessor, and after any."""
     law = by_hand()
     assert law.by_stage[FULL, True] == ((0, 0, 2), (1, 0, 1))
     assert law.by_stage[FAR, False] == ((0, 2, 1), (1, 1, 2), (2, 1, 2))
     assert (FAR, True) not in law.by_stage
-    assert law.beginnings[((FULL, 1),)] == (0, 1)
-    assert law.beginnings[((FULL, 2),)] == (0,)
-    assert law.beginnings[((FULL, 1), (FAR, 2))] == (1,)
-    assert law.beginnings[((FULL, 1), (FAR, 1))] == (1,)
-
-
-def test_the_longest_stages_by_hand() -> None:
-    """By the epochs before them: after each predecessor, and after any."""
-    law = by_hand()
     assert law.longest[FULL, True, None] == {0: 2}
     assert law.longest[FAR, False, None] == {1: 2, 2: 1}
     assert law.longest[FAR, False, FULL] == {1: 2, 2: 1}
