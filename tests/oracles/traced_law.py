@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from depl.models.problem.traced_law import TracedLaw
+from depl.models.problem.traced_law import FittedJump, TracedLaw
 
 Trained = tuple[str, str]
 Schedule = tuple[Trained, ...]
@@ -103,7 +103,6 @@ class Oracle:
             else tuple(stage.trained for stage in begun.stages for _ in range(stage.epochs))
         )
         self.now = None if begun is None else float(on_scale(document, begun.loss))
-        self._rows: dict[object, Row | None] = {}
         self._hulls: dict[object, bool] = {}
         self._finals: dict[Schedule, Floats] = {}
 
@@ -113,57 +112,40 @@ class Oracle:
             (run, k, place) for run, row in enumerate(self.places) for k, place in enumerate(row, start=1)
         ]
 
+    @cached_property
+    def rows(self) -> dict[object, Row]:
+        """The rows of the document: of steps, and of jumps, which are the first epochs after a switch."""
+        found: dict[object, Row] = {}
+        for item in [*self.document.steps, *self.document.jumps]:
+            jump = isinstance(item, FittedJump)
+            first, age = (False, 1) if jump else (item.first, item.age)
+            trained = item.model, item.cluster
+            before = None if item.previous_model is None else (item.previous_model, item.previous_cluster)
+            pooled = before is None or (jump and item.pooled)
+            low, high = (1, 1) if jump else item.ages or (age, age)
+            pool = tuple(
+                (run, k)
+                for run, k, other in self.epochs
+                if (other.trained, other.previous is None) == (trained, first)
+                and (pooled or other.previous == before)
+                and max(low, 1 if first or jump else 2) <= other.age <= high
+            )
+            found[trained, first, age, before] = Row(item.intercept, item.start_slope, item.retention, pool)
+        return found
+
     def row(self, place: Place) -> Row | None:
         """The row of an epoch: of its jump, of its age after its predecessor, or after all the others."""
-        if place.previous is not None and place.age == 1:
-            key: tuple[object, ...] = (place.previous, place.trained)
-            if key not in self._rows:
-                self._rows[key] = self._jump(place)
-            return self._rows[key]
-        after = {
+        own = place.previous if place.age == 1 else self.alone(place.trained, place.previous)
+        return self.rows.get((place.trained, place.previous is None, place.age, own))
+
+    def alone(self, trained: Trained, previous: Trained | None) -> Trained | None:
+        """The predecessor, if the law has steps for it alone."""
+        after = (
             (step.previous_model, step.previous_cluster)
             for step in self.document.steps
-            if (step.model, step.cluster) == place.trained
-        }
-        own = place.previous if place.previous in after else None
-        key = (place.trained, place.previous is None, place.age, own)
-        if key not in self._rows:
-            self._rows[key] = self._step(place, own)
-        return self._rows[key]
-
-    def _step(self, place: Place, own: Trained | None) -> Row | None:
-        first = place.previous is None
-        for step in self.document.steps:
-            before = None if step.previous_model is None else (step.previous_model, step.previous_cluster)
-            named = ((step.model, step.cluster), step.first, step.age, before)
-            if named == (place.trained, first, place.age, own):
-                low, high = step.ages or (step.age, step.age)
-                pool = tuple(
-                    (run, k)
-                    for run, k, other in self.epochs
-                    if other.trained == place.trained
-                    and (other.previous is None) == first
-                    and (own is None or other.previous == own)
-                    and low <= other.age <= high
-                    and (first or other.age > 1)
-                )
-                return Row(step.intercept, step.start_slope, step.retention, pool)
-        return None
-
-    def _jump(self, place: Place) -> Row | None:
-        for jump in self.document.jumps:
-            before = (jump.previous_model, jump.previous_cluster)
-            if (before, (jump.model, jump.cluster)) == (place.previous, place.trained):
-                pool = tuple(
-                    (run, k)
-                    for run, k, other in self.epochs
-                    if other.trained == place.trained
-                    and other.age == 1
-                    and other.previous is not None
-                    and (jump.pooled or other.previous == before)
-                )
-                return Row(jump.intercept, jump.start_slope, jump.retention, pool)
-        return None
+            if (step.model, step.cluster) == trained
+        )
+        return previous if previous in after else None
 
     def residual(self, row: Row, run: int, k: int) -> float:
         place, losses = self.places[run][k - 1], self.losses[run]
@@ -442,13 +424,8 @@ class Oracle:
 
         After this predecessor, if there are rows for it alone, else after any.
         """
-        after = {
-            (step.previous_model, step.previous_cluster)
-            for step in self.document.steps
-            if (step.model, step.cluster) == part.trained
-        }
-        own = part.previous is not None and part.previous in after
-        key = (part.trained, part.previous is None, part.start, part.length, part.previous if own else None)
+        own = self.alone(part.trained, part.previous)
+        key = (part.trained, part.previous is None, part.start, part.length, own)
         if key not in self._hulls:
             seen = {
                 (place.start, place.age)

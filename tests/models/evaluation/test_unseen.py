@@ -15,8 +15,6 @@ from scipy import stats
 
 import depl
 from depl.benchmarks.figures.trajectory import trajectory
-from depl.models.estimation.instance import fit_instance
-from depl.models.estimation.setup import Setup
 from depl.models.evaluation.evaluate import evaluate
 from depl.models.evaluation.loss_law import loss_law
 from depl.models.evaluation.traced_loss import UNEVALUATED, end_law
@@ -31,12 +29,11 @@ from depl.models.problem.traced_law import RecordedRun, TracedLaw
 from depl.models.scenarios.draws import draw_scenarios, scenario_losses
 from depl.models.solving.early_stopping import early_stopping
 from depl.models.solving.edge import any_plan, nearest_values
-from depl.models.traces.table import Traces
 from depl.models.verifier.traces import traced_loss
 from depl.models.verifier.verify import verify
 from tests.cases.decided import decide
 from tests.cases.memory_cases import FAR, FULL, every_schedule, fitted, instance_of, random_law, run_of
-from tests.cases.traced_law_cases import plan_of, reading, verified
+from tests.cases.traced_law_cases import halves, plan_of, reading, verified
 from tests.oracles.traced_law import Oracle
 from tests.problems import refusal
 
@@ -198,30 +195,13 @@ def test_the_file_says_of_each_run_where_its_losses_begin():
 
 # --- the run that nobody saw ------------------------------------------------------------------------------
 
-SETUP = {
-    "format": "depl-setup",
-    "version": 1,
-    "name": "twenty-runs",
-    "clusters": [{"name": "edge", "capacity": 8, "bandwidth": 9, "unit_cost": 1}],
-    "datasets": [{"name": "data", "volume": 1}],
-    "models": [{"name": "net", "size": 1}],
-    "target": {"maximum_loss": 2.5, "quantile_level": 0.999, "maximum_epochs": 6, "maximum_time": 40},
-}
-SIX_EPOCHS = plan_of((("net", "edge"),) * 6)
+BOTH = plan_of((FULL, FAR))
 
 
 def twenty_runs(evaluated: bool, **options: object) -> Instance:
-    """l(1) = 2 exp(0.1 z), then l(k) = 0.8 exp(0.03 z) l(k - 1): none above 2.341, as one in 60 is."""
-    rng, rows = np.random.default_rng(0), []
-    for index in range(20):
-        loss = 2 * math.exp(0.1 * rng.standard_normal())
-        rows += [(f"r{index}", 0, "net", "edge", loss)] if evaluated else []
-        rows.append((f"r{index}", 1, "net", "edge", loss))
-        for epoch in range(2, 7):
-            loss *= 0.8 * math.exp(0.03 * rng.standard_normal())
-            rows.append((f"r{index}", epoch, "net", "edge", loss))
-    traces = Traces(*map(np.array, zip(*rows, strict=True)))
-    return fit_instance(traces, Setup.from_json(json.dumps(SETUP)), **options)
+    """Whose plan all runs went through, and end at 2 at most."""
+    law = halves(20, unseen_loss=9.0, **options) if evaluated else straight(unseen_loss=9.0, **options)
+    return instance_of(law, maximum_loss=2.5, quantile_level=0.999)
 
 
 @pytest.mark.parametrize(
@@ -237,7 +217,7 @@ def test_twenty_runs_carry_no_promise_of_0_999_however_loose_the_target(evaluate
     wide = twenty_runs(evaluated, **options).replace(maximum_loss=1e6)
     found = depl.solve(wide, "enumerate")
     assert found.termination.value == "infeasible"
-    for plan in [Plan()] * evaluated + [SIX_EPOCHS]:
+    for plan in [Plan()] * evaluated + [BOTH]:
         evaluation = evaluate(wide, plan)
         for violation in (evaluation.violation, verify(wide, plan).violation):
             kept = 1 - float(violation.upper)
@@ -256,14 +236,14 @@ def test_what_twenty_runs_carry_is_promised_and_no_more():
     assert found.violation.exact == Fraction(1, 21)
     assert json.loads(found.to_json())["expected_loss"] is found.expected_loss is None
     assert verify(carried, found.plan).ok
-    lost = twenty_runs(evaluated=False, diverged=1).replace(quantile_level=0.9, maximum_loss=1e3)
+    lost = twenty_runs(evaluated=False, diverged=1).replace(quantile_level=0.9)
     assert depl.solve(lost).violation.exact == Fraction(2, 22)  # a target that all runs meet
 
 
 def test_scenarios_draw_the_unseen_run_and_refuse_the_plan_without_epochs_that_the_law_alone_allows():
     asked = twenty_runs(evaluated=True).replace(maximum_loss=1e6, quantile_level=0.9)
     drawn = draw_scenarios(asked, 4000, seed=1)
-    lost = np.isinf(scenario_losses(asked, drawn, SIX_EPOCHS))
+    lost = np.isinf(scenario_losses(asked, drawn, BOTH))
     assert lost.mean() == pytest.approx(1 / 21, abs=6 * math.sqrt(0.05 * 0.95 / 4000))
     assert np.isinf(scenario_losses(asked, drawn, Plan())).all()
     assert depl.solve(asked, "enumerate").epochs == 0
@@ -274,14 +254,14 @@ def test_scenarios_draw_the_unseen_run_and_refuse_the_plan_without_epochs_that_t
 
 
 def test_what_counts_runs_is_nowhere_told_as_the_probability_itself():
-    asked = twenty_runs(evaluated=True).replace(maximum_loss=1.0, quantile_level=0.5)
-    for told_of in (evaluate(asked, SIX_EPOCHS), verify(asked, SIX_EPOCHS)):
+    asked = twenty_runs(evaluated=True).replace(quantile_level=0.5)
+    for told_of in (evaluate(asked, BOTH), verify(asked, BOTH)):
         assert "at most 0.04761905, as the runs are counted" in str(told_of)
-    state = depl.State(epoch=1, loss=2.0, elapsed_time=1.0, model="net")
-    assert " is 0.9" not in str(depl.replan(asked, SIX_EPOCHS, state))
+    state = depl.State(epoch=1, loss=2.0, elapsed_time=1.0, model="full")
+    assert " is 0.9" not in str(depl.replan(asked, BOTH, state))
 
 
 def test_a_policy_to_a_target_that_no_logarithm_reaches_is_refused():
-    asked = twenty_runs(evaluated=True, care=0).replace(maximum_loss=-1.0, quantile_level=0.9)
+    asked = twenty_runs(evaluated=True, scale="log").replace(maximum_loss=-1.0)
     with pytest.raises(InvalidInputError, match="every loss is above 0"):
         depl.solve_policy(asked)
