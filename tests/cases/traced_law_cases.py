@@ -5,13 +5,14 @@ from fractions import Fraction
 
 import numpy as np
 
-from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
+from depl.models.problem.plan import Plan
 from depl.models.problem.traced_law import FittedJump, FittedStep, RecordedRun, TracedLaw
 from depl.models.verifier.distribution import tail_probability
 from depl.models.verifier.laws import decimal
 from depl.models.verifier.traces import traced_loss
 from tests.cases.memory_cases import FAR, FULL, every_schedule, instance_of, random_law, run_of
 from tests.oracles.traced_law import Oracle, Schedule
+from tests.problems import plan
 
 READINGS = [
     {"residuals": residuals, "deviations": deviations, "unseen_loss": unseen, "scale": scale}
@@ -69,15 +70,8 @@ def verified(document: TracedLaw, schedule: Schedule, maximum: float) -> Fractio
 
 
 def plan_of(schedule: Schedule) -> Plan:
-    return Plan(
-        data=tuple(
-            ClusterData(cluster=name, datasets=("data",)) for name in sorted({name for _, name in schedule})
-        ),
-        epochs=tuple(
-            PlannedEpoch(model=model, cluster=cluster, resources=2.0 + k)
-            for k, (model, cluster) in enumerate(schedule)
-        ),
-    )
+    held = dict.fromkeys(sorted({name for _, name in schedule}), ("data",))
+    return plan(*((*pair, 2.0 + k) for k, pair in enumerate(schedule)), data=held)
 
 
 def halves(count: int = 8, **fields: object) -> TracedLaw:

@@ -242,16 +242,6 @@ def test_outside_the_support_everything_refuses_with_the_place(residuals):
 # --- plans ------------------------------------------------------------------------------------------------
 
 
-def test_a_plan_that_does_not_train_ends_with_the_losses_that_runs_began_with():
-    """Eight runs begin at 4, and that is the law, whatever the target says of l(0)."""
-    instance = instance_of(halves())
-    assert final_loss(instance, Plan()).mean() == 4
-    assert plan_steps(instance, Plan()) == []
-    assert evaluate(instance, Plan()).violation.exact == 1
-    assert early_stopping(instance, Plan()).reached.exact == 0
-    assert trajectory(instance, Plan()).mean == (4,)
-
-
 @pytest.mark.parametrize(("confidence", "lost"), [(None, 0), (None, 3), (0.9, 0), (0.9, 3)])
 def test_before_training_one_run_unlike_all_seen_counts_as_a_miss(confidence, lost):
     """Two of twenty runs begin above 5, one more and those that diverged are counted; or a binomial law."""
@@ -262,6 +252,8 @@ def test_before_training_one_run_unlike_all_seen_counts_as_a_miss(confidence, lo
     found = evaluate(instance, Plan()).violation
     if confidence is None:
         assert found.exact == Fraction(3 + lost, 21 + lost)
+        assert early_stopping(instance, Plan()).reached.exact == 1 - found.exact
+        assert plan_steps(instance, Plan()) == []
     else:
         # P(at most 2 of 20) = 0.1 at the upper end of the one-sided interval
         assert 0.1 - 1e-4 <= stats.binom.cdf(2 + lost, 20 + lost, found.upper) <= 0.1

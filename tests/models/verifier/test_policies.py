@@ -28,7 +28,7 @@ from tests.cases.memory_cases import FAR, FULL, instance_of, random_law, run_of
 from tests.cases.policy_cases import TWO, tiny
 from tests.cases.traced_law_cases import full_then_far
 from tests.oracles.policy_processes import Counting, tree_of
-from tests.problems import atoms, refusal, student
+from tests.problems import atoms, student
 
 
 @cache
@@ -144,17 +144,6 @@ def test_every_number_that_is_altered_is_objected_to_or_what_is_claimed_still_ho
 )
 def test_what_is_wrong_is_named(rule: str, change: Any):
     assert rule in failing(altered(*planned(), change))
-
-
-def test_an_epoch_beyond_the_last_is_refused_where_the_file_is_read():
-    document = json.loads(planned()[1].to_json())
-    nodes = document["nodes"]
-    nodes[5]["trainings"] = [{**item, "following": len(nodes)} for item in nodes[3]["trainings"][:1]]
-    nodes[5]["rows"] = [{"upto": 100, "action": -1}, {"upto": 127, "action": 0}]
-    nodes.append({**nodes[6], "epoch": 4, "model": "small"})
-    found = refusal(Policy.from_json, json.dumps(document))
-    assert "is a node of epoch 4, after maximum_epochs = 3" in found.message
-    assert found.path == "$.nodes[5].trainings[0].following"
 
 
 @pytest.mark.parametrize(
