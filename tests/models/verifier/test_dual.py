@@ -40,20 +40,6 @@ def written_out(problem: SampledProblem, time_price: float, gain_price: float) -
     return max(0.0, best)
 
 
-def test_without_noise_the_bound_is_that_of_the_best_number_of_epochs(steady):
-    """psi(lam) = 2 sqrt(3 * 8 lam) + lam / 2 (x = sqrt(8 lam / 3) <= 10); K epochs gain 2 K; T_max = 5.
-
-    The optimum costs 24 at lam = 3 * 4^2 / 8 = 6 (x = 4); there psi = 27, twice of which mu must pay for.
-    """
-    for time_price, gain_price in [(6.0, 10.0), (6.0, 1.0), (0.3, 4.0), (2.0, 12.0), (6.0, 13.5)]:
-        psi = 2 * math.sqrt(24 * time_price) + time_price / 2
-        needed = 10 - 6 - 1e-9
-        values = [k * (psi - 2 * gain_price) + gain_price * needed - 5 * time_price for k in range(4)]
-        found = dual_bound(steady, certain(steady), 0, time_price, gain_price)
-        assert found == pytest.approx(max(0.0, min(values)), rel=1e-12, abs=1e-12)
-    assert found == pytest.approx(24, abs=2e-8)
-
-
 def test_if_not_training_is_feasible_the_bound_is_zero(bell):
     assert dual_bound(bell.replace(maximum_loss=10), certain(bell), 0, 6.0, 13.5) == 0
     assert dual_bound(bell, certain(bell), 4, 6.0, 13.5) == 0

@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 
@@ -57,22 +57,25 @@ def failing(report: PolicyReport) -> set[str]:
     return {item.equation for item in report.failures}
 
 
-def numbers(item: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Paths of all numbers of a document."""
-    if isinstance(item, dict):
-        for name, inner in item.items():
-            yield from numbers(inner, (*path, name))
-    elif isinstance(item, list):
-        for index, inner in enumerate(item):
-            yield from numbers(inner, (*path, index))
-    elif isinstance(item, int | float) and not isinstance(item, bool):
+def numbers(item: Any, path: str = "") -> Iterator[str]:
+    """Paths of all numbers of a document, with dots between names and indices."""
+    inside = item.items() if isinstance(item, dict) else enumerate(item) if isinstance(item, list) else ()
+    for name, inner in inside:
+        yield from numbers(inner, f"{path}.{name}".removeprefix("."))
+    if isinstance(item, int | float) and not isinstance(item, bool):
         yield path
 
 
-def put(document: Any, path: tuple[Any, ...], change: Any) -> None:
-    for name in path[:-1]:
-        document = document[name]
-    document[path[-1]] = change(document[path[-1]])
+def at(path: str, value: Any) -> Callable[[Any], None]:
+    """The change of a document at a path: another value, or what is made of the one that stands there."""
+
+    def change(document: Any) -> None:
+        *outer, last = (int(name) if name.lstrip("-").isdigit() else name for name in path.split("."))
+        for name in outer:
+            document = document[name]
+        document[last] = value(document[last]) if callable(value) else value
+
+    return change
 
 
 def test_a_policy_that_was_planned_is_accepted_and_its_claims_are_those_of_the_chain():
@@ -94,7 +97,7 @@ def test_every_number_that_is_altered_is_objected_to_or_what_is_claimed_still_ho
     for path in list(numbers(json.loads(policy.to_json())))[::9]:
         for change in (lambda x: x + 1, lambda x: x - 1, lambda x: x * (1 + 1e-5)):
             document = json.loads(policy.to_json())
-            put(document, path, change)
+            at(path, change)(document)
             try:
                 other = Policy.from_json(json.dumps(document))
                 assert other == policy or verify_policy(instance, other).ok
@@ -107,39 +110,39 @@ def test_every_number_that_is_altered_is_objected_to_or_what_is_claimed_still_ho
                 assert float(1 - failure) >= other.certificate.reached - 1e-12, path
                 harmless.append(path)
     assert refused > 3 * len(harmless)
-    unclaimed = {"upto", "cost", "reached", "lower_bound", "multiplier", "origin", "step", "action", 0}
-    assert {path[-1] for path in harmless} <= unclaimed
+    unclaimed = {"upto", "cost", "reached", "lower_bound", "multiplier", "origin", "step", "action", "0"}
+    assert {path.split(".")[-1] for path in harmless} <= unclaimed
 
 
 @pytest.mark.parametrize(
     ("rule", "change"),
     [
-        ("instance", lambda d: d.update(instance="0" * 64)),
-        ("target", lambda d: d.update(maximum_loss=0.36)),
-        ("target", lambda d: d.update(maximum_epochs=4)),
+        ("instance", at("instance", "0" * 64)),
+        ("target", at("maximum_loss", 0.36)),
+        ("target", at("maximum_epochs", 4)),
         ("target", lambda d: d.update(maximum_epochs=4, round_deadline=1.0)),
-        ("target", lambda d: d.update(round_deadline=1 + 1.1e-9)),
-        ("state", lambda d: d.update(state="observed")),
-        ("state", lambda d: d["certificate"].update(method="counted")),
-        ("grid", lambda d: d["grid"].update(limit=0.351)),
-        ("grid, target", lambda d: d["grid"].update(target=d["grid"]["target"] + 1)),
-        ("data", lambda d: d.update(data=[{"cluster": "elsewhere", "datasets": ["data"]}])),
-        ("data", lambda d: d.update(data=[{"cluster": "site", "datasets": ["data", "data"]}])),
-        ("switch_epochs", lambda d: d.update(switch_epochs=[])),
-        ("failure_cost", lambda d: d.update(failure_cost=1.0)),
-        ("failure_cost", lambda d: d["certificate"].update(ratio=None)),
-        ("claim: cost", lambda d: d["certificate"].update(cost=d["certificate"]["cost"] * (1 - 1e-9))),
-        ("claim: reached", lambda d: d["certificate"].update(reached=d["certificate"]["reached"] + 1e-9)),
-        ("claim: lower_bound", lambda d: d["certificate"].update(lower_bound=1e3)),
-        ("(2)", lambda d: d["nodes"][0]["trainings"][0].update(price=0.5)),
-        ("law", lambda d: d["nodes"][0]["trainings"][0].update(shift=1e-9)),
-        ("law", lambda d: d["nodes"][0]["trainings"][0].update(retention=0.5)),
-        ("sites, deployment", lambda d: d["nodes"][-1].update(may_stop=False)),
-        ("rows", lambda d: d["nodes"][0].update(rows=[{"upto": 127, "action": -1}])),
-        ("rows", lambda d: d["nodes"][1].update(rows=[{"upto": 127, "action": 0}])),
-        ("rows", lambda d: d["nodes"][1]["rows"].insert(0, {"upto": 0, "action": 0})),  # in one cell alone
-        ("rows", lambda d: d["nodes"][0]["rows"][-1].update(action=-1)),  # in the highest cells alone
-        ("nodes", lambda d: d["nodes"].append(d["nodes"][-1])),
+        ("target", at("round_deadline", 1 + 1.1e-9)),
+        ("state", at("state", "observed")),
+        ("state", at("certificate.method", "counted")),
+        ("grid", at("grid.limit", 0.351)),
+        ("grid, target", at("grid.target", lambda x: x + 1)),
+        ("data", at("data", [{"cluster": "elsewhere", "datasets": ["data"]}])),
+        ("data", at("data", [{"cluster": "site", "datasets": ["data", "data"]}])),
+        ("switch_epochs", at("switch_epochs", [])),
+        ("failure_cost", at("failure_cost", 1.0)),
+        ("failure_cost", at("certificate.ratio", None)),
+        ("claim: cost", at("certificate.cost", lambda x: x * (1 - 1e-9))),
+        ("claim: reached", at("certificate.reached", lambda x: x + 1e-9)),
+        ("claim: lower_bound", at("certificate.lower_bound", 1e3)),
+        ("(2)", at("nodes.0.trainings.0.price", 0.5)),
+        ("law", at("nodes.0.trainings.0.shift", 1e-9)),
+        ("law", at("nodes.0.trainings.0.retention", 0.5)),
+        ("sites, deployment", at("nodes.-1.may_stop", False)),
+        ("rows", at("nodes.0.rows", [{"upto": 127, "action": -1}])),
+        ("rows", at("nodes.1.rows", [{"upto": 127, "action": 0}])),
+        ("rows", at("nodes.1.rows", lambda rows: [{"upto": 0, "action": 0}, *rows])),  # in one cell alone
+        ("rows", at("nodes.0.rows.-1.action", -1)),  # in the highest cells alone
+        ("nodes", at("nodes", lambda nodes: [*nodes, nodes[-1]])),
     ],
 )
 def test_what_is_wrong_is_named(rule: str, change: Any):
@@ -153,10 +156,10 @@ def test_what_is_wrong_is_named(rule: str, change: Any):
             lambda d: d["clusters"][0].update(memory=1) or d["models"][1].update(memory=2),
             {"sites, memory", "nodes"},
         ),
-        (lambda d: d.update(other_switches={"type": "forbidden"}), {"Sec. III, switches"}),
-        (lambda d: d["target"].update(maximum_time=2.5), {"(4)"}),
-        (lambda d: d["target"].update(maximum_time=3 / (1 + 0.9e-9)), set()),
-        (lambda d: d["target"].update(maximum_time=3 / (1 + 1.1e-9)), {"(4)"}),
+        (at("other_switches", {"type": "forbidden"}), {"Sec. III, switches"}),
+        (at("target.maximum_time", 2.5), {"(4)"}),
+        (at("target.maximum_time", 3 / (1 + 0.9e-9)), set()),
+        (at("target.maximum_time", 3 / (1 + 1.1e-9)), {"(4)"}),
     ],
 )
 def test_a_policy_is_held_against_the_limits_of_its_instance(change: Any, rules: set[str]):
@@ -165,11 +168,11 @@ def test_a_policy_is_held_against_the_limits_of_its_instance(change: Any, rules:
     document = json.loads(instance.to_json())
     change(document)
     other = Instance.from_json(json.dumps(document))
-    assert failing(altered(other, policy, lambda d: d.update(instance=other.fingerprint))) == rules
+    assert failing(altered(other, policy, at("instance", other.fingerprint))) == rules
 
 
 def test_a_policy_on_the_observed_loss_that_claims_nothing_countable_is_left_undecided():
-    report = altered(*planned(), lambda d: d.update(state="observed"))
+    report = altered(*planned(), at("state", "observed"))
     assert [item.kind for item in report.failures] == [Kind.UNDECIDED]
 
 
@@ -194,7 +197,7 @@ def test_a_run_that_meets_the_target_before_training_is_no_success_that_was_paid
     assert (report.course.reached, report.course.epochs) == pytest.approx((1, 0.5 * (1 + 3 / 4)))
     own = report.course.cost / 0.5
     for low, rules in ((own * (1 + 0.9e-9), set()), (own * (1 + 1.1e-9), {"claim: ratio"})):
-        claimed = altered(instance, policy, lambda d, low=low: d["certificate"].update(ratio=[low, 2 * own]))
+        claimed = altered(instance, policy, at("certificate.ratio", [low, 2 * own]))
         assert failing(claimed) == rules
     met = planned()[0].replace(initial_loss=0.35)
     report = verify_policy(met, of_cells(128, met, gap=0.0))
@@ -290,16 +293,16 @@ def test_what_is_counted_is_what_planning_and_every_combination_by_itself_say(se
 @pytest.mark.parametrize(
     ("rule", "change"),
     [
-        ("claim: reached", lambda d: d["certificate"].update(reached=d["certificate"]["reached"] + 1e-9)),
-        ("claim: cost", lambda d: d["certificate"].update(cost=d["certificate"]["cost"] * (1 - 1e-9))),
-        ("claim: runs", lambda d: d["certificate"].update(runs=d["certificate"]["runs"] + 1)),
-        ("claim: lower_bound", lambda d: d["certificate"].update(lower_bound=1e4)),
-        ("claim: ratio", lambda d: d["certificate"].update(ratio=[1e9, 1.0])),
-        ("state", lambda d: d["certificate"].update(method="none")),
-        ("state", lambda d: d.update(state="ledger")),
-        ("law", lambda d: d["nodes"][0]["trainings"][0].update(shift=1.0)),
-        ("law", lambda d: d["nodes"][0]["trainings"][0].update(retention=0.123)),
-        ("failure_cost", lambda d: d.update(failure_cost=d["failure_cost"] / 4)),
+        ("claim: reached", at("certificate.reached", lambda x: x + 1e-9)),
+        ("claim: cost", at("certificate.cost", lambda x: x * (1 - 1e-9))),
+        ("claim: runs", at("certificate.runs", lambda x: x + 1)),
+        ("claim: lower_bound", at("certificate.lower_bound", 1e4)),
+        ("claim: ratio", at("certificate.ratio", [1e9, 1.0])),
+        ("state", at("certificate.method", "none")),
+        ("state", at("state", "ledger")),
+        ("law", at("nodes.0.trainings.0.shift", 1.0)),
+        ("law", at("nodes.0.trainings.0.retention", 0.123)),
+        ("failure_cost", at("failure_cost", lambda x: x / 4)),
     ],
 )
 def test_what_is_altered_in_a_counted_policy_is_objected_to(rule, change):
@@ -314,7 +317,7 @@ def test_a_policy_of_one_law_is_not_counted_under_another():
             runs=law.runs, steps=law.steps, jumps=law.jumps, residuals=residuals, deviations=deviations
         )
         changed = instance.replace(traced_law=other)
-        assert not altered(changed, policy, lambda d, of=changed: d.update(instance=of.fingerprint)).ok
+        assert not altered(changed, policy, at("instance", changed.fingerprint)).ok
 
 
 def test_more_combinations_than_are_kept_are_left_undecided(monkeypatch):
