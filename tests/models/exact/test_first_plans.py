@@ -17,18 +17,18 @@ from depl.models.exact.first_plans import Neighbourhood, priced_plan
 from depl.models.exact.kernels import Sample
 from depl.models.exact.prices import Prices
 from depl.models.exact.sampled import SampledProblem
-from depl.models.problem.instance import Switch
 from depl.models.problem.laws import Forbidden
 from depl.models.scenarios.draws import draw_scenarios
 from tests.oracles.search import choices_of, kinds_of, tiny_problems
+from tests.problems import switches
 
 
 def at_most_one_switch(problem, assignment):
     """Kinds of all plans with at most two blocks."""
-    pairs = list(itertools.product(range(len(assignment.models)), repeat=2))
     for length in range(1, problem.epochs + 1):
-        found = {(a,) * n + (b,) * (length - n) for a, b in pairs for n in range(length + 1)}
-        yield from sorted(found & set(kinds_of(problem, assignment, length)))
+        for kinds in kinds_of(problem, assignment, length):
+            if sum(one != other for one, other in itertools.pairwise(kinds)) <= 1:
+                yield kinds
 
 
 def cheapest_of(problem, assignment, plans, multiplier):
@@ -76,9 +76,7 @@ def begun_with(problems, place):
         if place is not None:
             instance = instance.replace(initial_model=names[0 if place == "first" else -1])
         if number % 3 == 0 and len(names) > 1:  # of the two ways one is barred
-            instance = instance.replace(
-                switches=(Switch(previous=names[0], following=names[1], law=Forbidden()),)
-            )
+            instance = instance.replace(switches=switches({(names[0], names[1]): Forbidden()}))
         scenarios = draw_scenarios(instance, 12)
         losses = rng.normal(0.0, scenarios.improvements.mean(), scenarios.switch_losses.shape)
         changed.append(SampledProblem(instance, dataclasses.replace(scenarios, switch_losses=losses)))

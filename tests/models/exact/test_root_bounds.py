@@ -57,10 +57,8 @@ def test_no_feasible_plan_below_the_cutoff_is_pruned_or_below_a_bound(seed):
         assignment = next(a for a in everything if offered(problem, a) == used)
         multiplier = problem.allocation(choices).multiplier
         sample, costs = make_sample(problem, assignment, order), assignment.cheapest(prices.at(multiplier))
-        each, both = (
-            [length_bounds(sample, costs, given, problem.needed) for given in ((1.0,), (4.0,))],
-            length_bounds(sample, costs, (1.0, 4.0), problem.needed),
-        )
+        each = [length_bounds(sample, costs, (price,), problem.needed) for price in (1.0, 4.0)]
+        both = length_bounds(sample, costs, (1.0, 4.0), problem.needed)
         np.testing.assert_array_equal(both, np.maximum(*each))
         paid = multiplier * (prices.maximum_time or 0.0) - assignment.transfers
         assert both[length] - paid <= cost * (1 + 1e-9)
