@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import depl
 from depl.heuristics.paper.network import cost_down, cost_up
-from depl.heuristics.paths.additive_problem import Weight, additive_problem
+from depl.heuristics.paths.additive_problem import additive_problem
 from depl.instances.counterexamples import almost_one_level, short_epochs
 from depl.instances.reductions.partition import partition_by_epoch, partition_by_model
 from depl.models.evaluation.evaluate import evaluate
@@ -87,13 +87,6 @@ def test_b_the_ratio_grows_without_bound(price, ratio):
     assert depl.solve(instance, "depl-paper").cost == pytest.approx(10 * price)
 
 
-def test_b_more_levels_help_against_this_instance_but_not_against_the_next():
-    problem = additive_problem(almost_one_level(50.0), DATA, "site", weight=Weight.LEAST_RESOURCES)
-    assert cost_up(problem, 20_000) == pytest.approx(11)
-    finer = additive_problem(almost_one_level(50.0, levels=20_000), DATA, "site")
-    assert cost_up(finer, 20_000) == pytest.approx(500)
-
-
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=5).filter(lambda a: sum(a) % 2 == 0))
 @settings(max_examples=12)
 def test_every_partition_is_a_feasible_plan_and_back(numbers):
@@ -114,18 +107,6 @@ def test_there_is_a_feasible_plan_iff_there_is_a_partition(numbers):
             assert not halves(numbers)
         else:
             assert partition_of(result.plan, len(numbers)) in halves(numbers)
-
-
-def test_the_digits_of_the_stationary_reduction_let_no_plan_decide_twice():
-    instance = partition_by_model([1, 2, 3])
-    # last digit below 3 * 3 + 1 = 10, unit digits in base 4: e_1 = 10, e_2 = 40, e_3 = 160, lead = 640
-    demands = [model.demand for model in instance.models]
-    assert demands == [651, 650, 682, 680, 803, 800]
-    assert instance.target.maximum_time == 3 * 640 + 210 + 3
-    assert instance.target.maximum_epochs == 5
-    instance = partition_by_model([1, 1])
-    plan = partition_plan(instance, (True, False))
-    assert not evaluate(instance, Plan(data=plan.data, epochs=plan.epochs[:1] * 2), quantile=False).feasible
 
 
 @pytest.mark.parametrize(

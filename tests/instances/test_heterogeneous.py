@@ -7,13 +7,11 @@ import numpy as np
 import pytest
 
 from depl.instances.heterogeneous import (
-    CHARGED_DATASETS,
     heterogeneous_instance,
     heterogeneous_instance_with_plan,
 )
-from depl.models.evaluation.evaluate import epoch_loads, evaluate
+from depl.models.evaluation.evaluate import evaluate
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.problem.allocation import allocate
 from depl.models.problem.epoch_costs import price
 from depl.models.problem.epochs import load, loss_step
 from depl.models.problem.instance import Instance
@@ -109,54 +107,6 @@ def test_models_go_from_fast_unsteady_and_large_to_slow_steady_and_small(sample)
         assert first > 1.5 * last
 
 
-def test_which_model_gains_most_per_cost_changes_from_early_to_late_epochs(sample):
-    """Per weight on the best cluster at the price of time of the reference plan's first cluster."""
-    best = []
-    for instance, plan in sample:
-        multiplier = price_of_time(epoch_loads(instance, plan)[0])
-        loads = [first_loads(instance, model.name).values() for model in instance.models]
-        weights = [min(price(item, multiplier, None) for item in items) for items in loads]
-        gains = [[gain(instance, k, item.name) for item in instance.models] for k in (1, 2 * MIDDLE)]
-        best.append(np.argmax(np.array(gains) / weights, axis=1))
-    firsts, lasts = np.transpose(best)
-    assert all(lasts >= firsts)
-    assert np.mean(lasts > firsts) >= 0.75
-    assert np.mean(lasts) >= np.mean(firsts) + 2
-
-
-def test_datasets_differ_and_less_data_mean_cheaper_epochs_and_more_of_them(sample):
-    """The densest half of the work holds more than half of the volume, and still leaves out some learning."""
-    for instance, _ in sample:
-        ordered = sorted(instance.datasets, key=lambda item: item.workload / item.volume)
-        volumes, works = np.transpose([(item.volume, item.workload) for item in ordered])
-        assert volumes.max() > 4 * np.median(volumes)
-        assert np.quantile(volumes / works, 0.9) > 1.5 * np.quantile(volumes / works, 0.1)
-        volumes, works = volumes.cumsum(), works.cumsum()
-        count = int(np.searchsorted(works, works[-1] / 2)) + 1
-        assert volumes[count - 1] / volumes[-1] > works[count - 1] / works[-1]
-        factor = instance.learning_factor(frozenset(item.name for item in ordered[:count]))
-        assert 0.5 < factor < 0.97
-
-
-def test_transfers_are_few_free_at_home_and_some_percent_of_training_elsewhere(sample):
-    shares = []
-    for instance, plan in sample:
-        charged = {row.dataset for row in instance.transfers}
-        assert 0 < len(instance.transfers) < CHARGED_DATASETS * len(instance.clusters)
-        assert len(charged) == CHARGED_DATASETS
-        least = min(instance.dataset(name).volume for name in charged)
-        assert all(item.volume <= least for item in instance.datasets if item.name not in charged)
-        for name in charged:
-            costs = [instance.transfer_cost(name, cluster.name) for cluster in instance.clusters]
-            assert 0 < costs.count(0.0) < len(costs)
-        loads = zip(epoch_loads(instance, plan), plan.epochs, strict=True)
-        training = math.fsum(place.price * epoch.resources for place, epoch in loads)
-        shares.append(sum(row.cost for row in instance.transfers) / len(instance.clusters) / training)
-    assert min(shares) > 0.001
-    assert max(shares) < 0.08
-    assert max(shares) > 2 * min(shares)
-
-
 def test_the_reference_plan_keeps_every_constraint_and_uses_most_of_the_limits(sample):
     for instance, plan in sample[::4]:
         found, target = evaluate(instance, plan), instance.target
@@ -165,18 +115,6 @@ def test_the_reference_plan_keeps_every_constraint_and_uses_most_of_the_limits(s
         assert found.training_time > (1 - 1e-4) * target.maximum_time
         reached = target.initial_loss - target.maximum_loss
         assert 0 <= target.maximum_loss - found.quantile.upper < 2e-3 * reached
-
-
-def test_time_is_used_up_where_there_is_no_round_deadline_and_levels_are_high(sample):
-    timed = [(instance, plan) for instance, plan in sample if instance.target.round_deadline is None]
-    assert len(sample) / 2 <= len(timed) < len(sample)
-    for instance, plan in timed:
-        best = allocate(epoch_loads(instance, plan), instance.target.maximum_time, None)
-        assert best.time == pytest.approx(instance.target.maximum_time, rel=1e-9)
-        assert best.multiplier > 0
-    levels = {instance.target.quantile_level for instance, _ in sample}
-    assert 0.9 <= min(levels) < max(levels) <= 0.99
-    assert len(levels) >= 4
 
 
 @pytest.mark.parametrize("sizes", [(1, 1, 1, 1), (1, 3, 2, 4), (7, 1, 1, 25), (25, 40, 12, 9)])
@@ -208,11 +146,3 @@ def test_equal_seeds_give_the_instances_that_records_were_made_with_whose_names_
         assert again == instance
         assert again.name == f"heterogeneous-{again.fingerprint[:8]}"
         assert plan.instance == again.fingerprint
-
-
-def test_the_largest_size_is_built_with_few_transfers():
-    sizes = {"clusters": 1000, "datasets": 1000, "models": 50, "maximum_epochs": 50}
-    instance = heterogeneous_instance(np.random.default_rng(7), **sizes)
-    assert (len(instance.clusters), len(instance.datasets), len(instance.models)) == (1000, 1000, 50)
-    assert len(instance.transfers) <= CHARGED_DATASETS * 1000
-    assert len(instance.to_json()) < 3e6

@@ -4,7 +4,6 @@ import functools
 import itertools
 import json
 import math
-from fractions import Fraction
 
 import msgspec
 import pytest
@@ -12,9 +11,7 @@ import pytest
 from depl.instances import library
 from depl.instances.library import Family, describe, load, names, parse, strip_comments
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.problem.epochs import load as epoch_load
-from depl.models.problem.laws import Forbidden, InverseGamma, StudentT, Zero
-from tests.oracles.brute_force import every_plan
+from depl.models.problem.laws import Forbidden, StudentT, Zero
 
 TARGETS = ("5", "7", "9", "11", "13")
 TABLE = {  # Table I: expected loss improvement, its variance, normalised needed resources
@@ -117,24 +114,6 @@ def test_every_number_of_every_shipped_instance_has_a_provenance_and_those_of_th
     assert ("$.target.maximum_loss" in flagged) == (target in ("5", "9", "13"))
 
 
-@pytest.mark.parametrize(("network", "most_expensive_optimum"), [("alexnet", 17), ("mobilenet", 10.8)])
-def test_an_epoch_of_the_plain_families_costs_unit_cost_times_needed_resources_and_their_number_never_binds(
-    network, most_expensive_optimum
-):
-    instance = load(f"paper-{network}", 9)
-    everything = frozenset(dataset.name for dataset in instance.datasets)
-    for model, cluster in itertools.product(instance.models, instance.clusters):
-        mean, variance, needed = TABLE[network][model.name]
-        assert model.improvement.at(7) == (1, InverseGamma(mean=mean, variance=variance))
-        demand = epoch_load(instance, 1, model.name, cluster.name, everything)
-        least = demand.work / (instance.target.round_deadline - demand.communication)
-        assert least <= demand.capacity
-        assert demand.price * least == cluster.unit_cost * needed
-    assert instance.target.maximum_time is None
-    cheapest_epoch = min(needed for _, _, needed in TABLE[network].values())
-    assert cheapest_epoch * (instance.target.maximum_epochs + 1) > most_expensive_optimum
-
-
 @pytest.mark.parametrize("name", [name for name in names() if name.startswith("paper")])
 def test_only_a_more_pruned_model_may_follow_unless_the_family_switches(name):
     instance = load(name, 5)
@@ -158,40 +137,6 @@ def test_the_decay_of_the_deadline_families_has_mean_one_over_thirty_epochs(name
         assert model.demand == needed
     longest = int(instance.target.maximum_time / (instance.models[0].size / instance.clusters[0].bandwidth))
     assert instance.target.maximum_epochs == longest
-
-
-def probability_of(instance, plan):
-    """Of keeping the tiny instance's target, in rational numbers."""
-    outcomes = [Fraction(0)]  # equally likely gains
-    for previous, epoch in itertools.pairwise((None, *plan.epochs)):
-        noise = instance.model(epoch.model).improvement.noise
-        values = noise.values if epoch.model == "full" else (noise.value,)
-        gains = [Fraction(len(plan.datasets(epoch.cluster)), 2) * Fraction(value) for value in values]
-        if previous and previous.model != epoch.model:
-            losses = instance.switch_law("full", "pruned").values
-            gains = [gain - Fraction(loss) for gain in gains for loss in losses]
-        outcomes = [total + gain for total in outcomes for gain in gains]
-    needed = Fraction(instance.target.initial_loss) - Fraction(instance.target.maximum_loss)
-    return Fraction(sum(gain >= needed for gain in outcomes), len(outcomes))
-
-
-def test_the_hand_calculation_of_the_tiny_instance_is_right():
-    instance = load("tiny")
-    plans = [(cost, probability_of(instance, plan), plan) for cost, plan in every_plan(instance)]
-    feasible = sorted((row for row in plans if row[1] >= Fraction(7, 10)), key=lambda row: row[0])
-    cost, probability, plan = feasible[0]
-    assert (cost, probability) == (pytest.approx(28, rel=1e-14), Fraction(3, 4))
-    assert plan.schedule == (("full", "cloud"), ("full", "cloud"), ("pruned", "edge"))
-    assert (plan.datasets("cloud"), plan.datasets("edge")) == ({"archive", "sensors"}, {"sensors"})
-    assert [epoch.resources for epoch in plan.epochs] == pytest.approx([3] * 3)
-    costs = [cost for cost, _, _ in feasible]
-    assert costs[1] == pytest.approx(30)
-    assert all(any(abs(cost - figure) <= 0.005 for cost in costs) for figure in (32.27, 42.14))
-    assert any(
-        abs(cost - 24.31) <= 0.005 and probability == Fraction(1, 2)
-        for cost, probability, plan in plans
-        if [epoch.model for epoch in plan.epochs] == ["full", "pruned", "pruned"]
-    )
 
 
 def test_an_alias_carries_its_target_and_a_single_instance_takes_any():

@@ -41,31 +41,6 @@ def test_few_datasets_hold_much_of_the_volume_and_the_largest_alone_cost_transfe
     assert np.median(shares) > 0.4  # a tenth of the datasets
 
 
-def test_large_volumes_are_cheaper_by_volume_on_one_way():
-    """From one region to one cluster, a price times the volume to the power of 0.8, but for rounding."""
-    instance = regional(3)
-    volumes = {item.name: item.volume for item in instance.datasets}
-    several = 0
-    for cluster in instance.clusters:
-        sent = [(volumes[row.dataset], row.cost) for row in instance.transfers if row.cluster == cluster.name]
-        rates = [cost / volume**0.8 for volume, cost in sent]
-        alike = [
-            row for row, rate in zip(sent, rates, strict=True) if rate == pytest.approx(rates[0], rel=1e-3)
-        ]
-        if len(alike) > 1:
-            (least, cheap), (most, dear) = min(alike), max(alike)
-            several += most > 2 * least
-            assert dear / most <= cheap / least
-    assert several > 5
-
-
-def test_larger_networks_ask_for_more_and_are_sent_longer():
-    sizes, demands = np.transpose([(model.size, model.demand) for model in regional(4).models])
-    assert np.argsort(sizes).tolist() == np.argsort(demands).tolist()
-    assert sizes.max() / sizes.min() == pytest.approx(60.2 / 11.7, rel=0.3)  # give or take what is drawn
-    assert demands.max() / demands.min() == pytest.approx(11.5 / 1.8, rel=0.3)
-
-
 def test_a_size_below_one_is_refused():
     with pytest.raises(InvalidInputError, match="clusters"):
         regional(0, clusters=0)

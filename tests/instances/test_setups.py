@@ -2,11 +2,9 @@
 
 import json
 
-import jsonschema
 import pytest
 
-from depl.instances.setups import load_setup, setup_names, setup_template
-from depl.models.estimation.setup import setup_schema
+from depl.instances.setups import load_setup, setup_names
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.epoch_costs import minimum_resources
 from depl.models.problem.epochs import load as epoch_load
@@ -26,17 +24,6 @@ def test_setups_are_found_by_name_and_path(tmp_path):
         load_setup("digits-alexnets")
     with pytest.raises(InvalidInputError, match=r"known are .*digits-mobilenet"):
         load_setup("quite-another")
-
-
-def test_the_command_line_hands_out_template_and_schema(ask, tmp_path):
-    code, text, _ = ask("instances", "new", "--setup")
-    assert (code, text) == (0, setup_template())
-    path = tmp_path / "setup.json"
-    assert ask("instances", "new", "--setup", "--out", path)[0] == 0
-    assert path.read_text(encoding="utf-8") == setup_template()
-    code, text, _ = ask("instances", "schema", "--setup")
-    assert (code, json.loads(text)) == (0, json.loads(json.dumps(setup_schema())))
-    jsonschema.validate(SETUP, json.loads(text))
 
 
 def test_an_epoch_of_the_closed_loop_costs_what_its_description_says():

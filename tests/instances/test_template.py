@@ -28,15 +28,6 @@ FITTED = (
     *("FittedStep", "FittedJump", "RunFingerprint", "RunFingerprints"),
 )
 """What ``depl fit`` and ``depl replan`` write, and nobody by hand."""
-EXPLAINED = (
-    *("capacity", "bandwidth", "unit_cost", "nodes", "volume", "work", "transfers", "size", "demand"),
-    *("scale", "offset", "noise", "switches", "law", "other_switches", "data_law", "initial_loss"),
-    *("maximum_loss", "quantile_level", "maximum_epochs", "maximum_time", "provenance"),
-)
-SYMBOLS = (
-    *("r(n)", "b(n)", "kappa(n)", "q(d)", "beta(d, n)", "s(m)", "c(k, m, D)", "A_m", "B_m"),
-    *("l_sw", "l_run", "K^(Q)", "l(0)", "l_max", "omega", "K_max", "T_max", "tau"),
-)
 
 
 def alternatives():
@@ -127,12 +118,3 @@ def test_every_field_and_kind_of_the_schemas_is_shown():
         if not (kind == "ComputeTable" and name == "dataset")  # for several datasets
     }
     assert fields == set(re.findall(r'"(\w+)":', setup_template()))
-
-
-def test_every_field_is_explained_before_it_is_first_used():
-    """Each of the fields that carry a unit or a symbol has a comment line directly above it."""
-    lines = template().splitlines()
-    for field in EXPLAINED:
-        first = next(index for index, line in enumerate(lines) if re.match(rf' *"{field}":', line))
-        assert lines[first - 1].lstrip().startswith("// "), field
-    assert [symbol for symbol in SYMBOLS if symbol not in template()] == []

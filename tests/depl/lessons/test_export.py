@@ -179,13 +179,6 @@ def test_slides_have_a_title_each_and_output_is_escaped(lesson: Lesson, shown) -
         assert absent not in page
 
 
-def test_more_than_a_slide_holds_goes_on_on_the_next_one() -> None:
-    drawn = parsed("9_drawn", '"""\n9. D\n====\n\nAll.\n"""\n\n# %%\n# Before.\n\nx = 1\n\n# %%\n# After.\n')
-    output = CellOutput("word\n" * 10, (("data:,", "drawing"),), "")
-    _, before, picture, after = slides_of(drawn, [output, CellOutput()]).split('<section class="slide')[1:]
-    assert ("Before." in before, "word" in before, "<figure>" in picture, "After." in after) == (True,) * 4
-
-
 def test_pages_refer_to_no_other_file_a_handout_has_lines_below_its_exercises_and_a_kit_its_tables(
     lesson: Lesson, shown
 ) -> None:

@@ -9,12 +9,10 @@ import pytest
 
 import depl
 from depl.benchmarks.figures.style import panels
-from depl.instances.reductions.knapsack import Knapsack
-from depl.lessons import drawing, plans
+from depl.lessons import drawing
 from depl.lessons.check import check, under_ipython
 from depl.lessons.plans import all_plans
 from depl.lessons.runs import train, write_log
-from depl.models.foundation.errors import NotCoveredError
 from depl.models.tool_logs.importing import Choices, import_logs
 
 HINT = "Exercise 1.3: not yet. That is the least weight. What does the closed form make of it?"
@@ -53,17 +51,6 @@ def test_the_cheapest_feasible_plan_of_the_list_is_the_optimum_and_no_forbidden_
     assert ("pruned", "full") not in sequences
     started = all_plans(tiny.replace(initial_model="pruned"))
     assert {epoch.model for plan in started for epoch in plan.epochs} == {"pruned"}
-
-
-def test_the_plans_of_one_epoch_are_every_model_on_every_cluster_with_every_data(tiny, monkeypatch):
-    single = tiny.replace(maximum_epochs=1)
-    assert len(all_plans(single)) == 2 * 2 * 3
-    # Sending full to the edge and computing on all data takes 2 + 4 / 4 there, on one dataset 2 + 2 / 4.
-    assert len(all_plans(single.replace(maximum_time=2.9))) == 2 * 2 * 3 - 1
-    assert len(all_plans(single.replace(maximum_time=2.4))) == 2 * 2 * 3 - 3
-    monkeypatch.setattr(plans, "MOST_PLANS", 63)
-    with pytest.raises(NotCoveredError, match=r"needs no list"):
-        all_plans(tiny)
 
 
 def test_runs_follow_their_seed_and_fast_ones_stay_fast():
@@ -122,28 +109,6 @@ def test_without_axes_an_instance_a_plan_and_choices_are_drawn_and_shown(tiny, m
     assert choices[0].lines[0].get_xydata().tolist() == [[1, -1], [2, 0]]
     assert [label.get_text() for label in choices[0].get_yticklabels()] == ["take", "skip"]
     plt.close("all")
-
-
-def test_every_set_of_items_is_a_mark_and_those_that_do_not_fit_are_crosses(axes):
-    drawing.draw_knapsacks(Knapsack.of([7, 3], [4, 2], 5), wanted=8, axes=axes)
-    marks = {tuple(line.get_xydata()[0]): line.get_marker() for line in axes.lines[:-2]}
-    assert marks == {(0, 0): "o", (4, 7): "o", (2, 3): "o", (6, 10): "x"}
-    assert texts(axes) == ["{}", "{0}", "{1}", "{0, 1}"]
-
-
-def test_curves_lines_across_and_grids_are_drawn_at_their_places_under_their_names(axes):
-    curves = {"one": ([1, 2], [3, 4]), "other": ([1, 2], [5, 8])}
-    look = {"across": {"target": 6}, "scales": ("log", "linear"), "marks": {"other"}}
-    drawing.draw_curves(curves, ("time", "loss"), axes=axes, **look)
-    assert legend(axes) == ["one", "other", "target"]
-    assert [list(line.get_ydata()) for line in axes.lines] == [[3, 4], [5, 8], [6, 6]]
-    assert (axes.get_xlabel(), axes.get_ylabel(), axes.get_xscale()) == ("time", "loss", "log")
-    assert len({line.get_linestyle() for line in axes.lines[:2]}) == 2
-    assert [line.get_marker() for line in axes.lines[:2]] == ["", "s"]
-    axes = panels()[1][0]
-    drawing.draw_curves({"walk": ([0, 2], [15, 6])}, ("time", "loss"), grid=(0.5, 1.5), axes=axes)
-    assert axes.get_xticks().tolist() == [0, 0.5, 1, 1.5, 2]
-    assert set(axes.get_yticks()) >= {6, 7.5, 9, 10.5, 12, 13.5, 15}
 
 
 def test_every_plan_is_a_mark_at_its_mean_and_its_probability_of_missing(tiny, axes):

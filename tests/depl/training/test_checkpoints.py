@@ -86,16 +86,6 @@ def test_a_process_that_is_killed_goes_on_with_the_weights_of_its_log(tmp_path):
         assert os.listdir(tmp_path / moment / "weights") == ["epoch-7.json"]
 
 
-def test_a_process_that_is_killed_once_it_has_stopped_leaves_the_weights_of_that_epoch_alone(
-    controller, tmp_path
-):
-    led(controller(), tmp_path / "weights")
-    for name in ("epoch-6.json", "epoch-12.json", "epoch-x.json", "epoch-6.jsonl"):
-        (tmp_path / "weights" / name).write_text("")
-    led(controller(), tmp_path / "weights")
-    assert sorted(os.listdir(tmp_path / "weights")) == ["epoch-6.jsonl", "epoch-7.json", "epoch-x.json"]
-
-
 def test_weights_of_another_run_are_refused(controller, tmp_path):
     led(controller(), tmp_path / "weights", 2)
     said = r"has no epoch-2.json, and the log of the run holds 2 epochs"

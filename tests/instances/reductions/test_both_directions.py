@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from depl.instances.reductions.chance import Chance, ChanceKnapsack
+from depl.instances.reductions.chance import Chance
 from depl.instances.reductions.knapsack import Knapsack
 from depl.instances.reductions.to_planning import ByCost, ByTime, FreeResources, unbounded
 from depl.models.evaluation.evaluate import evaluate
@@ -99,18 +99,6 @@ def test_by_time_every_feasible_plan_holds_a_good_set_also_if_it_stops_early_or_
     assert [judged(instance, ByTime.plan_of(nothing, items))[0] for items in ((0,), (1,))] == [False, True]
 
 
-@pytest.mark.parametrize(
-    ("instance", "items"),
-    [
-        (ByCost.reduce(SMALL), 3),
-        (Chance.reduce(ChanceKnapsack.of([3, 4], [0, 1], [9, 9], 5, 0.5)), 2),  # even at one half
-    ],
-)
-def test_no_plan_of_fewer_epochs_than_items_is_feasible(instance, items):
-    lax = instance.replace(round_deadline=10)
-    assert not [plan for plan in all_schedules(instance, items - 1) if judged(lax, plan)[0]]
-
-
 def test_unbounded_a_plan_is_a_multiset_and_feasible_iff_it_fits_and_reaches_the_value():
     instance = unbounded(SMALL, 9)
     assert instance.target.maximum_epochs == 3
@@ -143,15 +131,6 @@ def test_sums_that_differ_by_one_in_six_hundred_million_are_told_apart():
     free = FreeResources.reduce(sack, 2 * big)
     _, cost = judged(free, FreeResources.plan_of(sack, both))
     assert FreeResources.weight_of_cost(sack, cost) == 2 * big
-
-
-def test_numbers_with_a_common_factor_are_as_good_as_without():
-    small = ByCost.reduce(SMALL)
-    large = Knapsack.of(
-        [v * 10**9 for v in (3, 4, 5)], [Fraction(w, 10**9) for w in (2, 3, 4)], Fraction(6, 10**9)
-    )
-    assert ByCost.reduce(large).fingerprint == small.fingerprint
-    assert ByCost.value_of_cost(large, 5.0) == 7 * 10**9
 
 
 # --- refusals -------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from tests.cases.knapsack_cases import (
     subsets,
 )
 
-FEW, MANY = 5, 500
+FEW = 5
 
 
 def solved(instance: Instance, method: str) -> Result:
@@ -78,14 +78,6 @@ def check_chance(seed: int) -> None:
 
 def test_every_optimum_is_that_of_the_dynamic_program_or_of_all_sets():
     for seed in range(FEW):
-        check_seed(seed, "scenario-search")
-        check_chance(seed)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("first", range(0, MANY, 50))
-def test_every_optimum_is_that_of_the_dynamic_program_or_of_all_sets_500_times(first):
-    for seed in range(first, first + 50):
         check_seed(seed, "scenario-search")
         check_chance(seed)
 

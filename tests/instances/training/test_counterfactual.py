@@ -11,7 +11,7 @@ from depl.instances.training.recording import record
 from depl.instances.training.runs import Epoch, train_run
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.traces.counterfactuals import read_counterfactuals
-from depl.models.traces.files import read_traces, write_traces
+from depl.models.traces.files import read_traces
 from depl.models.traces.stages import PLAN
 from tests.cases.training_cases import small_family
 
@@ -66,30 +66,6 @@ def test_the_file_holds_a_run_for_every_branch_and_says_how_it_came_about(tmp_pa
     assert read_counterfactuals(traces).losses("6", 3).tolist() == np.round(run.loss, 5).tolist()
 
 
-def test_branches_that_are_there_are_not_trained_again_and_their_order_leaves_no_mark(tmp_path):
-    one, two = tmp_path / "one.csv.gz", tmp_path / "two.csv.gz"
-    record_branches(FAMILY, EARLY, range(9, 12), one)
-    done = [record_branches(FAMILY, EARLY, seeds, two) for seeds in ([11], [9], range(9, 12))]
-    assert [(item.trained, item.kept) for item in done] == [(2, 0), (2, 0), (2, 4)]
-    assert one.read_bytes() == two.read_bytes()
-    assert read_traces(one).runs[0] == "9/1"  # by number, not by letter
-    write_traces(two, read_traces(one).select([0, 2, 3, 4, 5]))
-    done = record_branches(FAMILY, EARLY, range(9, 12), two)
-    assert (done.trained, done.kept) == (1, 5)
-    assert one.read_bytes() == two.read_bytes()
-
-
-def test_a_process_that_is_killed_loses_one_seed_at_most_where_seeds_have_many_branches(tmp_path):
-    held, path = [], tmp_path / "branches.csv.gz"
-    many = Switching(HALF, MORE, tuple(range(1, 13)), 13)
-
-    def look(seed):
-        held.append(len(read_traces(path).runs) if path.exists() else 0)
-
-    record_branches(FAMILY, many, range(3), path, step=look)
-    assert held == [0, 12, 24]
-
-
 @pytest.mark.parametrize(
     "other",
     [
@@ -126,16 +102,6 @@ def test_a_drawn_switch_epoch_depends_on_its_seed_alone_and_every_one_comes_equa
     assert traces.runs == tuple(f"{seed}/{one.switches(seed)[0]}" for seed in range(400, 404))
     for schedule, name in zip(traces.schedules, traces.runs, strict=True):
         assert schedule.count(("pruned-50", "edge")) == int(name.split("/")[1])
-
-
-def test_first_seeds_are_made_of_what_is_trained():
-    seeds = {
-        item.first_seed()
-        for item in (EARLY, Switching(HALF, MORE, (1, 3), 6), Switching(HALF, MORE, (1, 3), 5, draw=0))
-    }
-    assert len(seeds) == 3
-    assert min(seeds) >= 10**6
-    assert Switching(HALF, MORE, (1, 3), 5).first_seed() == EARLY.first_seed()
 
 
 @pytest.mark.parametrize(

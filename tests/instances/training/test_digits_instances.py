@@ -1,6 +1,5 @@
 """Instances fitted to the shipped traces: made anew they are the same, and their plans are two stages."""
 
-import json
 from itertools import groupby, pairwise
 from pathlib import Path
 
@@ -15,17 +14,14 @@ from depl.instances.training.families import ALEXNET, MOBILENET
 from depl.instances.training.layers import Shape
 from depl.instances.training.network import NeuralNetwork
 from depl.instances.training.recorded import recorded_traces
-from depl.instances.training.runs import Task, pruning_factor
+from depl.instances.training.runs import pruning_factor
 from depl.models.evaluation.evaluate import evaluate
 from depl.models.problem.plan import Plan
 from depl.models.solving.result import Solution
 from depl.models.solving.solve import solve
-from depl.models.traces.fingerprints import fingerprints
-from tests.instances.training.test_recorded import RECORDED
 
 DATA = Path(__file__).resolve().parents[3] / "instances" / "data"
 FAMILIES = {"digits-alexnet": ALEXNET, "digits-mobilenet": MOBILENET}
-TRAINING_IMAGES = 1348
 
 
 @pytest.mark.slow
@@ -49,21 +45,6 @@ def test_sizes_are_the_weights_that_pruning_keeps_and_demands_the_products_with_
         kept = network.mask(weights, factor).sum()
         assert model.size == pytest.approx(kept * 32 / 1000)
         assert model.demand == pytest.approx(3 * products * (1 - factor) / 1000, abs=5e-4)
-
-
-@pytest.mark.parametrize("name", FAMILIES)
-def test_the_file_holds_all_runs_of_the_family_their_fingerprints_and_its_places(name):
-    instance, traces, setup = load(name), recorded_traces(name), load_setup(name)
-    command = f"depl fit {name} --template {name} --out INSTANCE"
-    assert instance.description.splitlines()[-1] == f"Made an instance by: {command}"
-    assert instance.run_fingerprints == fingerprints(traces)
-    losses = np.concatenate([run.losses for run in instance.traced_law.runs])
-    assert np.array_equal(losses, traces.loss)
-    assert instance.traced_law.unseen_loss == traces.loss.max()
-    assert {cluster.name for cluster in setup.clusters} == set(Task.clusters)
-    assert {cluster.nodes for cluster in setup.clusters} == {Task.clients}
-    (dataset,) = setup.datasets
-    assert dataset.volume == pytest.approx(TRAINING_IMAGES / len(Task.clusters) / 1000)
 
 
 def stages_of(plan):
@@ -97,17 +78,3 @@ def test_a_fifth_of_the_runs_of_the_closed_loop_gives_a_plan_of_two_stages_at_th
     assert result.cost == pytest.approx(cost, rel=1e-12)
     assert evaluate(instance, Plan(data=result.plan.data, epochs=result.plan.epochs)).violation.upper <= 0.2
     assert solve(instance.replace(quantile_level=0.5)).cost < result.cost
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("family", RECORDED)
-def test_the_commands_of_the_page_lead_to_a_plan(ask, tmp_path, family):
-    mine, plan = tmp_path / "mine.json", tmp_path / "plan.json"
-    assert ask("fit", f"{family}-fitting", "--template", "closed-loop", "--out", mine)[0] == 0
-    instance = load(str(mine))
-    assert instance.target.deployable == ("pruned-75",)
-    assert (instance.target.maximum_loss, instance.target.quantile_level) == (0.75, 0.95)
-    code, text, _ = ask("solve", mine, "--out", plan, "--json")
-    assert (code, json.loads(text)["solution"]) == (0, "proven_optimal")
-    assert Plan.from_json(plan.read_text()).epochs[-1].model == "pruned-75"
-    assert ask("check", mine, plan)[0] == 0

@@ -1,6 +1,5 @@
 """Recording: resumable, whole at any time, and not mixed with other traces."""
 
-import numpy as np
 import pytest
 
 from depl.instances.training import recording
@@ -8,7 +7,6 @@ from depl.instances.training.recording import CHUNK, record
 from depl.instances.training.runs import Epoch
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.traces.files import read_traces, write_traces
-from depl.models.traces.stages import planned
 from depl.models.traces.table import Traces
 from tests.cases.training_cases import small_family
 
@@ -31,13 +29,6 @@ def test_runs_that_are_there_are_not_trained_again(tmp_path, name):
     assert read_traces(tmp_path / name).runs == ("0", "1", "2", "3", "4")
     nothing = recorded(tmp_path / name, range(5), step=steps.append)
     assert (nothing.trained, nothing.kept, steps[7:]) == (0, 5, list("01234"))
-
-
-def test_the_order_of_training_leaves_no_mark(tmp_path):
-    for name, parts in {"one": [range(4)], "two": [[3], [1, 2], range(4)]}.items():
-        for seeds in parts:
-            recorded(tmp_path / f"{name}.csv.gz", seeds)
-    assert (tmp_path / "one.csv.gz").read_bytes() == (tmp_path / "two.csv.gz").read_bytes()
 
 
 @pytest.mark.parametrize(("where", "left"), [("step", 1), ("write_traces", 3), ("train_run", 0)])
@@ -67,19 +58,6 @@ def test_a_process_that_is_killed_loses_the_runs_since_the_last_writing_at_most(
 
     recorded(tmp_path / "traces.csv.gz", range(CHUNK + 2), step=look)
     assert held == [0] * CHUNK + [CHUNK] * 2
-
-
-def test_what_fixes_the_runs_is_told(tmp_path):
-    traces = recorded(tmp_path / "traces.csv.gz", [0], provenance={"command": "by hand"}).traces
-    told = traces.provenance
-    assert told["family"] == "points"
-    assert told["schedule"] == "1 x pruned-50 on edge, 1 x pruned-75 on far-edge"
-    assert planned(told) == (("pruned-50", "edge"), ("pruned-75", "far-edge"))
-    assert told["command"] == "by hand"
-    assert f"numpy {np.__version__}" in told["versions"]
-    own = record(FAMILY, [1], tmp_path / "own.csv.gz").traces  # with the schedule of the family
-    factors = [round(100 * epoch.factor) for epoch in FAMILY.schedule(1)]
-    assert [epoch[0] for epoch in own.schedules[0]] == [f"pruned-{factor}" for factor in factors]
 
 
 @pytest.mark.parametrize(

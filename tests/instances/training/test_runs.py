@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from depl.instances.training.families import family
-from depl.instances.training.runs import Epoch, as_traces, model_name, pruning_factor, train_run
+from depl.instances.training.runs import Epoch, model_name, pruning_factor, train_run
 from depl.models.foundation.errors import InvalidInputError
 from tests.cases.training_cases import small_family
 
@@ -53,33 +53,6 @@ def test_schedules_that_begin_alike_give_the_same_losses_as_long_as_they_are_ali
     long, other = trained([HALF] * 6), trained([HALF] * 4 + [MORE] * 2)
     assert long.loss[:5].tolist() == other.loss[:5].tolist()
     assert long.loss[5] != other.loss[5]
-
-
-def test_who_watches_sees_what_shorter_runs_end_with_and_changes_nothing():
-    seen = {}
-    schedule = [HALF] * 3 + [MORE] * 2
-    run = train_run(TASK, schedule, FAMILY.generator(0), lambda epoch, given: seen.update({epoch: given}))
-    assert list(seen) == [1, 2, 3, 4, 5]
-    assert same(run, trained(schedule))
-    for epoch, probabilities in seen.items():
-        assert np.array_equal(probabilities, trained(schedule[:epoch]).probabilities)
-
-
-def test_a_lower_factor_lets_pruned_weights_move_again():
-    run = trained([Epoch(0.9, "edge")] * 2 + [Epoch(0.25, "edge")] * 8)
-    assert run.start_loss[3] == run.loss[2]  # the weights that come back are zero
-    assert run.loss[-1] < run.loss[2]
-
-
-def test_runs_become_traces_with_the_names_of_models_and_clusters():
-    schedules = [[HALF, MORE], [HALF]]
-    runs = [trained(schedule, seed) for seed, schedule in enumerate(schedules)]
-    traces = as_traces(["0", "1"], schedules, runs)
-    assert traces.runs == ("0", "1")
-    assert traces.schedules[0] == (("pruned-50", "edge"), ("pruned-75", "far-edge"))
-    assert traces.model[traces.epoch == 0].tolist() == ["pruned-50", "pruned-50"]
-    assert np.abs(traces.loss[:3] - runs[0].loss).max() <= 0.50001e-5
-    assert traces.start()[2] == pytest.approx(runs[0].start_loss[2], abs=1e-5)
 
 
 def test_names_of_models_stand_for_pruning_factors():
