@@ -29,19 +29,21 @@ from depl.models.evaluation.traced_loss import (
 )
 from depl.models.evaluation.traced_support import outside_support
 from depl.models.evaluation.traced_survival import traced_survival
+from depl.models.foundation.documents import decode_document, encode_document
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.problem.affine_law import Known, Position
 from depl.models.problem.epochs import FinalLoss, Term, compose
+from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
-from depl.models.problem.traced_law import FittedStep, TracedLaw
+from depl.models.problem.traced_law import FittedStep, ObservedRun, Stage, TracedLaw
 from depl.models.solving.early_stopping import early_stopping
 from depl.models.verifier.traces import traced_loss, untrained
 from tests.cases.memory_cases import CUT, FAR, FULL, every_schedule, fitted, instance_of, random_law, run_of
-from tests.cases.observed_run_cases import observed_cases
+from tests.cases.observed_run_cases import observed_cases, rest_of
 from tests.cases.traced_law_cases import cases, halves, plan_of, verified
 from tests.oracles import traced_law as oracle_module
 from tests.oracles.traced_law import Oracle, Schedule, Section, sections
-from tests.problems import atoms
+from tests.problems import atoms, refusal
 
 
 @pytest.fixture(scope="module")
@@ -134,14 +136,13 @@ def test_twenty_runs_after_the_same_predecessor_lend_alone(same, other, donors):
     """Of 18 and 9 the median is 13.5, rounded up, and of 19 and 9 it is 14; whole runs are ruled out here."""
     rng, plan = np.random.default_rng(same + 100 * other), (FULL, FAR, FAR)
     designs = [[(FULL, 1), (FAR, 2)]] * same + [[(CUT, 1), (FAR, 3)]] * other
-    drops = [2 * np.exp(-0.4 * np.arange(2 + stages[1][1])) for stages in designs]
-    losses = [drop * rng.uniform(0.9, 1.1, drop.size) for drop in drops]
-    law = fitted([run_of(*pair) for pair in zip(designs, losses, strict=True)], rng, whole_runs=1_000)
-    lending, oracle = lent(law.law, Position(FAR, FULL, 2, 1)), Oracle(law)
-    assert len(lending.donors) == donors
-    assert lending.residuals == pytest.approx(oracle.lending(sections(plan)[1]), abs=1e-12)
+    runs = [run_of(stages, rng.uniform(1, 2, 2 + stages[1][1])) for stages in designs]
+    law = fitted(runs, rng, whole_runs=1_000)
+    oracle, found = Oracle(law), end_law(law, plan)
+    assert len(oracle.donors(sections(plan)[1])) == donors
     for maximum in np.quantile(oracle.law(plan)[0], [0.2, 0.7]).tolist():
-        assert verified(law, plan, maximum) == oracle.violation(plan, maximum)
+        wanted = oracle.violation(plan, maximum)
+        assert verified(law, plan, maximum) == found.violation(maximum).exact == wanted
 
 
 def test_a_run_with_two_such_stages_lends_the_first():
@@ -362,3 +363,55 @@ def test_more_combinations_than_can_be_followed_are_refused(monkeypatch):
     whole = msgspec.structs.replace(law, runs=law.runs * 3)
     monkeypatch.setattr(traced_module, "MOST_PATHS", 1)
     assert exact(whole, (FULL, FAR), 1.0) == [1, 1, Fraction(1, 2)]
+
+
+# --- runs under way ---------------------------------------------------------------------------------------
+
+
+def test_a_law_gone_on_with_twice_is_gone_on_with_once():
+    law = halves(8)
+    twice = law.after((FULL,), 2.2).after((FAR,), 1.2)
+    assert twice == law.after((FULL, FAR), 1.2)
+    assert [stage.model for stage in twice.observed.stages] == ["full", "cut"]
+    assert law.after((FULL,), 1.0).after((FULL,), 0.5).observed.stages[0].epochs == 2
+
+
+def test_a_run_under_way_is_written_and_read():
+    instance = rest_of(halves(8).after((FULL,), 2.5))
+    again = decode_document(encode_document(instance), Instance)
+    assert (again, again.fingerprint) == (instance, instance.fingerprint)
+    assert instance.fingerprint != rest_of(halves(8).after((FULL,), 2.4)).fingerprint
+
+
+STAGE = Stage(model="full", cluster="edge", epochs=1)
+AFTER_ONE = halves(8).after((FULL,), 2.5)
+ELSEWHERE = ObservedRun(stages=(msgspec.structs.replace(STAGE, model="none"),), loss=2.5)
+UNKNOWN = msgspec.structs.replace(AFTER_ONE, observed=ELSEWHERE)
+
+
+@pytest.mark.parametrize(
+    ("ask", "path", "said"),
+    [
+        (lambda: rest_of(AFTER_ONE, initial_loss=2.0), ".target.initial_loss", "stands at 2.5"),
+        (lambda: rest_of(AFTER_ONE, initial_model="cut"), ".target.initial_model", "stands at 'full'"),
+        (lambda: rest_of(AFTER_ONE, initial_model=None), ".target.initial_model", "make the two equal"),
+        (
+            lambda: rest_of(UNKNOWN, initial_model=None),
+            ".traced_law.observed.stages[0].model",
+            "'none' is not defined",
+        ),
+        (lambda: ObservedRun(stages=(STAGE, STAGE), loss=1.0), None, "join the two"),
+        (lambda: halves(8, scale="log").after((FULL,), 0.0), ".observed.loss", "only positive losses"),
+    ],
+)
+def test_a_state_that_no_run_can_be_in_is_refused(ask, path, said):
+    found = refusal(ask)
+    assert said in found.message
+    assert path in (None, found.path)
+
+
+def test_a_confidence_says_nothing_of_a_rest():
+    law = halves(24, unseen_loss=4.0, confidence=0.9).after((FULL,), 2.5)
+    assert "fit without a confidence" in refusal(require_supported, law, (FAR,)).message
+    assert traced_loss(law, (FAR,)).outside is not None
+    assert depl.solve(rest_of(law, maximum_loss=2.5), "enumerate").cost == 0  # to stop needs no promise

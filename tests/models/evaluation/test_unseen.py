@@ -186,13 +186,6 @@ def test_files_that_would_need_what_they_do_not_say_are_refused(make, path, word
     assert found.path.endswith(path)
 
 
-def test_the_file_says_of_each_run_where_its_losses_begin():
-    text = instance().to_json()
-    row = json.loads(text)["traced_law"]["runs"][0]
-    assert (row["losses"], row["first_epoch"]) == ([3.0, 1.0], 1)
-    assert Instance.from_json(text) == instance()
-
-
 # --- the run that nobody saw ------------------------------------------------------------------------------
 
 BOTH = plan_of((FULL, FAR))

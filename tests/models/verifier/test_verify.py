@@ -243,24 +243,24 @@ def claimed(tiny, tiny_optimum) -> Plan:
         ("lower_bound", 28 * (1 + 1e-8), 28e-8),
         ("lower_bound", 28 * (1 + 0.9e-9), None),
         ("lower_bound", 20.0, None),
-        ("violation", Bounds(lower=0.25 + 1e-9, upper=1), 1e-9),
-        ("violation", Bounds(lower=0, upper=0.25 - 1e-9), 1e-9),
-        ("violation", Bounds(lower=None, upper=0.2), 0.05),
-        ("violation", Bounds(lower=0.3, upper=None), 0.05),
-        ("violation", Bounds(lower=0.3, upper=0.2), 0.1),
-        ("violation", Bounds(lower=-0.5, upper=0.3), 0.5),
-        ("violation", Bounds(lower=0.2, upper=1.75), 0.75),
-        ("violation", Bounds(lower=None, upper=7), 6),
-        ("violation", Bounds(lower=-7, upper=None), 7),
-        ("violation", Bounds(lower=0.2, upper=0.3), None),
-        ("violation", Bounds(lower=0, upper=1), None),
-        ("violation", Bounds(lower=None, upper=None), None),
-        ("quantile", Bounds(lower=6.2500001, upper=7), 0.05),
-        ("quantile", Bounds(lower=6, upper=6.2499999), 0.2),
-        ("quantile", Bounds(lower=6.3, upper=6.2), math.nan),
-        ("quantile", Bounds(lower=6.2, upper=6.3), None),
-        ("quantile", Bounds(lower=None, upper=6.25), None),
-        ("quantile", Bounds(lower=6.25, upper=None), None),
+        ("violation", (0.25 + 1e-9, 1), 1e-9),
+        ("violation", (0, 0.25 - 1e-9), 1e-9),
+        ("violation", (None, 0.2), 0.05),
+        ("violation", (0.3, None), 0.05),
+        ("violation", (0.3, 0.2), 0.1),
+        ("violation", (-0.5, 0.3), 0.5),
+        ("violation", (0.2, 1.75), 0.75),
+        ("violation", (None, 7), 6),
+        ("violation", (-7, None), 7),
+        ("violation", (0.2, 0.3), None),
+        ("violation", (0, 1), None),
+        ("violation", (None, None), None),
+        ("quantile", (6.2500001, 7), 0.05),
+        ("quantile", (6, 6.2499999), 0.2),
+        ("quantile", (6.3, 6.2), math.nan),
+        ("quantile", (6.2, 6.3), None),
+        ("quantile", (None, 6.25), None),
+        ("quantile", (6.25, None), None),
         ("cheapest_resources", False, None),
     ],
 )
@@ -271,7 +271,8 @@ def test_every_claim_altered_is_refused_by_its_name_and_what_says_less_is_not(
     report = verify(tiny, claimed, most_plans=0)
     assert report.ok
     assert sum(finding.equation.startswith("claim") for finding in report.findings) == 6
-    altered = changed(claimed, claims=changed(claimed.claims, **{claim: value}))
+    said = Bounds(lower=value[0], upper=value[1]) if isinstance(value, tuple) else value
+    altered = changed(claimed, claims=changed(claimed.claims, **{claim: said}))
     report = verify(tiny, altered, most_plans=MOST_PLANS if claim == "lower_bound" else 0)
     assert report.ok is (amount is None)
     if amount is not None:
