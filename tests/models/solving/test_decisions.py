@@ -5,10 +5,7 @@ import math
 import pytest
 
 import depl
-from depl.commands.answer import ExitCode
 from depl.models.solving.decisions import Decision, Stage, StageClock, told
-from depl.models.solving.methods import Outcome
-from depl.models.solving.result import Termination
 
 WENT_BACK = Decision(Stage.DATA, "d1 on far", "no models reach the target", False, lower_bound=math.inf)
 KEPT = Decision(Stage.RESOURCES, "2 epochs on near", "kept", cost=3.5, lower_bound=3.25)
@@ -19,16 +16,6 @@ def test_every_decision_is_a_line_that_says_its_stage_and_where_the_method_went_
         "  1. data: d1 on far: no models reach the target; went back",
         "  2. resources: 2 epochs on near: kept (cost 3.5, at least 3.25)",
     ]
-
-
-def test_explain_on_the_command_line_prints_them_even_without_a_plan(capsys):
-    from depl.cli import main
-
-    depl.register(
-        "tells-again", lambda instance, limits: Outcome(Termination.EXHAUSTED, None, decisions=(KEPT,))
-    )
-    assert main(["solve", "tiny", "--method", "tells-again", "--explain"]) == ExitCode.NOTHING
-    assert "Decisions of tells-again\n  1. resources: 2 epochs on near" in capsys.readouterr().out
 
 
 def test_what_was_taken_back_in_a_row_is_counted_unless_details_are_wanted() -> None:
@@ -77,9 +64,9 @@ def test_an_item_counts_for_its_making_not_for_its_use_also_where_it_fails():
     assert clock.seconds == {"models": 7}
 
 
-@pytest.mark.parametrize("method", ["depl-paper", "depl"])
-def test_the_loops_tell_the_seconds_of_their_stages(method):
-    result = depl.solve(depl.load("paper-alexnet", target=13), method)
+@pytest.mark.parametrize(("method", "name"), [("depl-paper", "paper-alexnet-13"), ("depl", "tiny")])
+def test_the_loops_tell_the_seconds_of_their_stages(method, name):
+    result = depl.solve(depl.load(name), method)
     assert set(result.stage_seconds) == {"data", "models", "resources"}
     assert all(seconds > 0 for seconds in result.stage_seconds.values())
     assert sum(result.stage_seconds.values()) <= result.wall_seconds

@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -10,7 +11,7 @@ from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.problem.instance import Instance
 from depl.models.solving import front as module
 from depl.models.solving.budgets import Budget
-from depl.models.solving.edge import default_range
+from depl.models.solving.edge import default_range, required_range
 from depl.models.solving.front import front
 from depl.models.solving.front_points import Front
 from depl.models.solving.methods import Limits
@@ -90,9 +91,8 @@ def test_the_range_is_that_of_the_work_and_not_of_the_clock_or_says_so(
     assert "further" not in str(counted)
 
 
-@pytest.mark.parametrize("against", RANGES)
 def test_no_solve_is_begun_for_the_range_once_the_time_of_the_front_is_over(
-    tiny: Instance, against: str, monkeypatch: pytest.MonkeyPatch
+    tiny: Instance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each takes a second here, of two that there are; a dozen more were begun, with a leeway each."""
     seconds, begun = [0.0], []
@@ -104,7 +104,7 @@ def test_no_solve_is_begun_for_the_range_once_the_time_of_the_front_is_over(
 
     monkeypatch.setattr(module, "now", lambda: seconds[0])
     monkeypatch.setattr(module, "solve", slow)
-    found = front(tiny, against, points=2, time_limit=2.0)
+    found = front(tiny, "probability", points=2, time_limit=2.0)
     assert len(begun) == 2  # and none of zero seconds, where the limit is over to the digit
     assert found.range_cut
     assert found.stopped is Termination.TIME_LIMIT
@@ -178,39 +178,54 @@ def test_what_cannot_be_used_is_refused(tiny: Instance, against: str, given: dic
         front(tiny, against, **given)
 
 
-def test_a_solve_returns_the_plan_it_starts_from_unless_a_cheaper_one_is_found(tiny: Instance) -> None:
-    best = solve(tiny, "exact")
-    again = solve(tiny, "exact", start=best.plan)
-    assert (again.cost, again.termination) == (best.cost, Termination.OPTIMAL)
-    with pytest.raises(InvalidInputError, match="start: is not feasible"):
-        solve(tiny.replace(maximum_time=0.5), "exact", start=best.plan.bare())
+@pytest.mark.parametrize("memory", [False, True])
+def test_a_plan_of_a_tighter_budget_stands_where_a_solve_ended_without_one(
+    tiny: Instance, memory: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    instance = drawn(2).instance if memory else tiny
+    tightest, loosest = (instance.target.maximum_loss + more for more in (0.5, 1.0))
+
+    def in_vain_at_the_loosest(given: Instance, name: str, **_: object) -> Result:
+        if given.target.maximum_loss == loosest:
+            return replace(solve(given, name, time_limit=1e-9), termination=Termination.EXHAUSTED)
+        return solve(given, name)
+
+    monkeypatch.setattr(module, "solve", in_vain_at_the_loosest)
+    between, method = (tightest, loosest), "enumerate" if memory else "exact"
+    loose, tight = front(instance, "loss", between=between, points=2, method=method)
+    assert (loose.budget, loose.cost, loose.plan.schedule) == (loosest, tight.cost, tight.plan.schedule)
+    assert loose.lower_bound < tight.lower_bound == tight.cost
+    assert loose.result.termination is Termination.EXHAUSTED
+
+
+def test_a_range_may_be_one_budget_and_begins_with_the_loosest(tiny: Instance) -> None:
+    assert required_range(tiny, Budget.LOSS, (5, 5)) == (5, 5)
+    assert required_range(tiny, Budget.TIME, (5, 6)) == (6, 5)
+    assert required_range(tiny, Budget.PROBABILITY, (0.5, 0.6)) == (0.5, 0.6)
 
 
 @pytest.mark.parametrize("against", RANGES)
 def test_points_under_a_traced_law_are_those_of_all_schedules_judged_by_hand(against: str) -> None:
     """The law, its quantiles and the cheapest resources are recomputed without code of the product."""
-    known = 0
-    for seed in (2, 5):
-        instance = drawn(seed).instance
-        target = instance.target
-        between = {
-            "loss": (target.maximum_loss - 0.5, target.maximum_loss + 0.5),
-            "time": (0.7 * (target.maximum_time or 20.0), 1.5 * (target.maximum_time or 20.0)),
-            "probability": (0.4, 0.95),
-        }[against]
-        found = front(instance, against, between=between, points=4)
-        assert found.nested == (against != "probability")
-        assert found.complete
-        for point in found:
-            met = case_of(found.instance_at(point.budget)).met()
-            assert point.infeasible == (not met)
-            if met:
-                assert point.lower_bound <= point.cost == pytest.approx(met[0][0], rel=1e-9, abs=1e-12)
-                assert verify(found.instance_at(point.budget), point.plan).ok
-        known += sum(point.cost is not None and point.cost > 0 for point in found)
-        inside = found.bounds((found.points[0].budget + found.points[1].budget) / 2)
-        assert found.nested or inside == (0.0, math.inf)
-    assert known >= 3
+    instance = drawn(2).instance
+    target = instance.target
+    between = {
+        "loss": (target.maximum_loss - 0.5, target.maximum_loss + 0.5),
+        "time": (0.7 * (target.maximum_time or 20.0), 1.5 * (target.maximum_time or 20.0)),
+        "probability": (0.4, 0.95),
+    }[against]
+    found = front(instance, against, between=between, points=4)
+    assert found.nested == (against != "probability")
+    assert found.complete
+    for point in found:
+        met = case_of(found.instance_at(point.budget)).met()
+        assert point.infeasible == (not met)
+        if met:
+            assert point.lower_bound <= point.cost == pytest.approx(met[0][0], rel=1e-9, abs=1e-12)
+            assert verify(found.instance_at(point.budget), point.plan).ok
+    assert any(point.cost for point in found)
+    inside = found.bounds((found.points[0].budget + found.points[1].budget) / 2)
+    assert found.nested or inside == (0.0, math.inf)
 
 
 def test_no_point_of_a_front_against_the_loss_promises_more_than_its_runs_carry() -> None:

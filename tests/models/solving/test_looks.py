@@ -6,6 +6,8 @@ A limit of 4 seconds took 10 to 24 CPU seconds where tables over M**2 K were fil
 import itertools
 import math
 from collections.abc import Callable
+from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -42,73 +44,54 @@ def instance() -> Instance:
     return drawn.replace(maximum_time=None, round_deadline=1e9)  # policies watch no time
 
 
-def _sampled(instance: Instance) -> SampledProblem:
-    """With its tables, which are lazy."""
-    problem = SampledProblem(instance, draw_scenarios(instance, SCENARIOS))
-    assert problem.gains.size
-    assert problem.switch_losses.size
-    assert problem.loads
-    return problem
-
-
 def _everything(instance: Instance) -> frozenset[str]:
     return frozenset(item.name for item in instance.datasets)
 
 
-def _drawn_switches(instance: Instance) -> Callable[[], object]:
-    problem = SampledProblem(instance, draw_scenarios(instance, SCENARIOS))
-    return lambda: problem.switch_losses
+def _drawn(instance: Instance) -> SampledProblem:
+    return SampledProblem(instance, draw_scenarios(instance, SCENARIOS))
 
 
-def _written(instance: Instance) -> Callable[[], object]:
+def _sampled(instance: Instance) -> SampledProblem:
+    """With its tables, which are lazy."""
+    problem = _drawn(instance)
+    assert problem.gains.size * problem.switch_losses.size * len(problem.loads)
+    return problem
+
+
+def _of_policies(best: bool) -> Callable[[], object]:
+    chain = process(depl.load("tiny").replace(maximum_time=None, round_deadline=1e9))
+    return partial(upper if best else lower, chain, Expectations(Grid.of(chain, 32), up=best), 1.0)
+
+
+def _price(instance: Instance) -> Callable[[], object]:
     problem = _sampled(instance)
-    bounds = attainable(problem)
-    return lambda: Price(problem, bounds)
+    return partial(Price, problem, attainable(problem))
 
 
-def _of_policies(best: bool) -> Callable[[Instance], Callable[[], object]]:
-    def prepare(_: Instance) -> Callable[[], object]:
-        chain = process(depl.load("tiny").replace(maximum_time=None, round_deadline=1e9))
-        value = upper if best else lower
-        return lambda: value(chain, Expectations(Grid.of(chain, 32), up=best), 1.0)
-
-    return prepare
-
-
-def _classes(instance: Instance) -> Callable[[], object]:
-    data = {instance.clusters[0].name: _everything(instance)}
-    return lambda: plan_classes(instance, data, cutoff=math.inf, allowed=10**6)
-
-
-def _expected(instance: Instance) -> Callable[[], object]:
-    return lambda: additive_problem(instance, _everything(instance), instance.clusters[0].name)
-
-
-def _attained(instance: Instance) -> Callable[[], object]:
-    problem = _sampled(instance)
-    return lambda: attainable(problem)
-
-
+RUNS, BOTH = MODELS * EPOCHS, PAIRS + MODELS * EPOCHS
 LOOPS: dict[str, tuple[Callable[[Instance], Callable[[], object]], int]] = {
-    "the laws of pairs": (lambda item: lambda: switch_steps(item), PAIRS),
-    "moments of epochs": (
-        lambda item: lambda: gain_moments(item, EPOCHS, [_everything(item)]),
-        MODELS * EPOCHS,
+    "the laws of pairs": (lambda item: partial(switch_steps, item), PAIRS),
+    "moments of epochs": (lambda item: partial(gain_moments, item, EPOCHS, [_everything(item)]), RUNS),
+    "moments of both": (lambda item: lambda: Moments.of(Choices(item)), BOTH),
+    "random parts": (lambda item: lambda: random_terms(Choices(item)), BOTH),
+    "drawn scenarios": (lambda item: partial(draw_scenarios, item, SCENARIOS), SCENARIOS + BOTH + PAIRS),
+    "drawn switches": (lambda item: partial(getattr, _drawn(item), "switch_losses"), EPOCHS + PAIRS),
+    "labels of expected losses": (
+        lambda item: partial(additive_problem, item, _everything(item), item.clusters[0].name),
+        BOTH,
     ),
-    "moments of both": (lambda item: lambda: Moments.of(Choices(item)), PAIRS + MODELS * EPOCHS),
-    "random parts": (lambda item: lambda: random_terms(Choices(item)), PAIRS + MODELS * EPOCHS),
-    "drawn scenarios": (
-        lambda item: lambda: draw_scenarios(item, SCENARIOS),
-        SCENARIOS + 2 * PAIRS + MODELS * EPOCHS,
+    "what scenarios allow": (lambda item: partial(attainable, _sampled(item)), 3 * EPOCHS),
+    "rows of a program": (_price, RUNS),
+    "classes of plans": (
+        lambda item: partial(
+            plan_classes, item, {item.clusters[0].name: _everything(item)}, cutoff=math.inf, allowed=10**6
+        ),
+        (MODELS + 1) * RUNS + 4 * EPOCHS,
     ),
-    "drawn switches": (_drawn_switches, EPOCHS + PAIRS),
-    "labels of expected losses": (_expected, PAIRS + MODELS * EPOCHS),
-    "what scenarios allow": (_attained, 3 * EPOCHS),
-    "rows of a program": (_written, MODELS * EPOCHS),
-    "classes of plans": (_classes, (MODELS + 1) * MODELS * EPOCHS + 4 * EPOCHS),
-    "states of a policy": (lambda item: lambda: process(item), MODELS**2 * (EPOCHS - 1)),
-    "values of policies": (_of_policies(True), MODELS * (EPOCHS - 1)),
-    "bounds of policies": (_of_policies(False), MODELS * (EPOCHS - 1)),
+    "states of a policy": (lambda item: partial(process, item), MODELS**2 * (EPOCHS - 1)),
+    "values of policies": (lambda _: _of_policies(True), MODELS * (EPOCHS - 1)),
+    "bounds of policies": (lambda _: _of_policies(False), MODELS * (EPOCHS - 1)),
 }
 
 
@@ -155,34 +138,18 @@ def test_moments_of_epochs_are_those_of_their_steps(instance: Instance) -> None:
         assert moments[:, k, d, m] == pytest.approx([-mean, variance], rel=1e-14)
 
 
-class _Clock:
-    """A clock that whoever draws a scenario sets on."""
-
-    def __init__(self) -> None:
-        self.now = 100.0
-
-    def perf_counter(self) -> float:
-        return self.now
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> _Clock:
-    found, keep = _Clock(), draws.keep_time
-
-    def slow() -> None:
-        found.now += 1.0  # every scenario takes a second
-        keep()
-
-    monkeypatch.setattr(clocks, "time", found)
-    monkeypatch.setattr(draws, "keep_time", slow)
-    return found
-
-
 @pytest.mark.parametrize("method", ["scenario-search", "milp"])
 def test_drawing_scenarios_is_within_the_limit_of_a_solve(
-    method: str, instance: Instance, clock: _Clock
+    method: str, instance: Instance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    clock, keep = SimpleNamespace(now=100.0, perf_counter=lambda: clock.now), draws.keep_time
+
+    def slow() -> None:
+        clock.now += 1.0  # every scenario takes a second
+        keep()
+
+    monkeypatch.setattr(clocks, "time", clock)
+    monkeypatch.setattr(draws, "keep_time", slow)
     result = solve(instance, method, scenarios=SCENARIOS, time_limit=2.0)
-    assert result.termination is Termination.TIME_LIMIT
-    assert result.plan is None
+    assert (result.termination, result.plan) == (Termination.TIME_LIMIT, None)
     assert clock.now <= 100 + 2 + LEEWAY + 1

@@ -32,7 +32,7 @@ def exists(instance: Instance, name: str, value: float) -> bool:
 
 @pytest.mark.parametrize(
     "changes",
-    [{}, {"maximum_epochs": 1}, {"quantile_level": 0.95}, {"maximum_time": 1.5}, {"round_deadline": 1.6}],
+    [{}, {"maximum_epochs": 1}, {"quantile_level": 0.95}, {"maximum_time": 1.5, "round_deadline": 1.6}],
     ids=str,
 )
 def test_what_is_reached_has_a_plan_and_what_is_out_of_reach_has_none(

@@ -6,25 +6,16 @@ from fractions import Fraction
 from types import SimpleNamespace
 
 import msgspec
-import numpy as np
 import pytest
-from scipy import stats
 
 import depl
 from depl.instances.spent_promise import promised_plan, spent_promise
-from depl.models.evaluation.evaluate import evaluate, plan_steps
 from depl.models.foundation import clock as clock_module
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.interval import Interval
 from depl.models.problem.instance import (
-    Cluster,
-    ConstantImprovement,
-    Dataset,
     Instance,
-    Model,
-    Target,
 )
-from depl.models.problem.laws import Deterministic, Empirical
 from depl.models.problem.plan import ClusterData, Plan
 from depl.models.problem.traced_law import FittedJump, FittedStep, Stage, TracedLaw
 from depl.models.solving import replanning
@@ -35,6 +26,7 @@ from depl.models.verifier.verify import verify
 from tests.cases.memory_cases import CUT, FAR, FULL, instance_of, run_of
 from tests.cases.traced_law_cases import halves, plan_of
 from tests.oracles.traced_law import Oracle
+from tests.problems import model, refusal
 
 LUCKY = State(epoch=1, loss=1, model="full")
 
@@ -138,8 +130,7 @@ def test_a_count_of_scenarios_does_not_count_as_a_promise():
 
 def lost_instance(steady):
     """The epoch of ``net`` gains 2 for sure, that of ``leap`` 6; from 9.5 ``net`` cannot reach 4 any more."""
-    leap = Model(name="leap", size=1, demand=4, improvement=ConstantImprovement(noise=Deterministic(value=6)))
-    return steady.replace(models=(*steady.models, leap), maximum_loss=4, maximum_time=20)
+    return steady.replace(models=(*steady.models, model("leap", 6, 4)), maximum_loss=4, maximum_time=20)
 
 
 def test_an_old_rest_that_is_lost_asks_for_omega_again_and_with_nothing_to_win_stopping_loses_nothing(
@@ -153,86 +144,6 @@ def test_an_old_rest_that_is_lost_asks_for_omega_again_and_with_nothing_to_win_s
     assert asked(40, 2, instance=lost_instance(steady)).choice is Choice.NONE
 
 
-def three_epochs(seed):
-    """Up to three epochs of two models with few equally likely gains, at prices that rise with the gain."""
-    rng = np.random.default_rng(seed)
-    models, work = [], 1.0
-    for name in ("small", "large"):
-        gains = np.round(np.sort(rng.uniform(0, 3, 3)) * (1 if name == "small" else 1.6), 1)
-        law = Empirical(values=tuple(gains.tolist()))
-        models.append(Model(name=name, size=0, demand=work, improvement=ConstantImprovement(noise=law)))
-        work += float(np.round(rng.uniform(0.2, 1.5), 2))
-    return Instance(
-        name="three-epochs",
-        clusters=(Cluster(name="site", capacity=5, bandwidth=1, unit_cost=1),),
-        datasets=(Dataset(name="data", volume=1),),
-        models=tuple(models),
-        target=Target(
-            initial_loss=6,
-            maximum_loss=float(np.round(rng.uniform(0.5, 2.5), 1)),
-            quantile_level=float(rng.choice([0.6, 0.75, 0.9])),
-            maximum_epochs=3,
-            round_deadline=1,
-        ),
-    )
-
-
-@pytest.mark.parametrize("count", [1, pytest.param(10, marks=pytest.mark.slow)])
-def test_over_all_runs_the_rule_delivers_what_was_promised_and_omega_again_does_not(tiny, count):
-    """Every sequence of outcomes, planned again after every epoch, in fractions.
-
-    With omega again and the old rest kept where nothing reaches it, a run of K epochs is planned again K - 1
-    times with something left to plan, so it is missed with probability K (1 - omega) at most.
-    """
-    broken = saved = 0
-    spent = map(spent_promise, (Fraction(5, 19), Fraction(1, 2), Fraction(18, 19)))
-    for instance in (tiny, *spent, *map(three_epochs, range(count))):
-        plan = depl.solve(instance, "enumerate").plan
-        if plan is None or not plan.epochs:
-            continue
-        promised = 1 - evaluate(instance, plan, quantile=False).violation.exact
-        kept, cost = delivered(instance, plan, keep_promise=True)
-        again, _ = delivered(instance, plan, keep_promise=False)
-        budget = instance.target.violation_budget
-        assert kept >= promised >= 1 - budget
-        assert again >= 1 - instance.target.maximum_epochs * budget
-        broken += again < 1 - budget
-        saved += cost < evaluate(instance, plan, quantile=False).cost - 1e-9
-    assert broken == 3
-    assert saved >= count / 2
-
-
-def delivered(instance, plan, *, keep_promise):
-    """Probability of ending on the target and mean cost, if the rest is planned again after every epoch."""
-    plan = msgspec.structs.replace(plan, instance=None)
-    if not plan.epochs:
-        return Fraction(instance.target.initial_loss <= instance.target.maximum_loss + 1e-9), 0.0
-    reached, cost = Fraction(0), 0.0
-    for loss, share in outcomes_of_first_epoch(instance, plan):
-        found = replan(
-            instance, plan, planned_state(instance, plan, 1, loss), "enumerate", keep_promise=keep_promise
-        )
-        following = found.old.plan if found.plan is None else found.plan
-        later, to_go = delivered(found.remaining, following, keep_promise=keep_promise)
-        reached += share * later
-        cost += float(share) * (found.sunk_cost + to_go)
-    return reached, cost
-
-
-def outcomes_of_first_epoch(instance, plan):
-    """Loss after epoch 1 and its probability."""
-    step = plan_steps(instance, plan)[0]
-    outcomes = [(instance.target.initial_loss + step.shift, Fraction(1))]
-    for term in step.terms:
-        weights = [Fraction(weight) for weight in term.law.weights or (1,) * len(term.law.values)]
-        outcomes = [
-            (round(loss + term.coefficient * value, 9), share * weight / sum(weights))
-            for loss, share in outcomes
-            for value, weight in zip(term.law.values, weights, strict=True)
-        ]
-    return outcomes
-
-
 def test_intervals_are_compared_end_against_end():
     old = Interval(0.1, 0.2, "given")
     assert not_above(Interval(0.05, 0.1, "given"), old)
@@ -240,22 +151,6 @@ def test_intervals_are_compared_end_against_end():
     third = Interval(0.33, 0.34, "given", Fraction(1, 3))
     assert not_above(third, third)
     assert not not_above(old, old)
-
-
-def test_whatever_is_chosen_misses_at_most_as_often_as_the_old_rest(asked, bell):
-    """By the closed form of normal increments, in states from lucky to hopeless."""
-    instance, chosen = bell.replace(maximum_epochs=4, maximum_time=20), set()
-    for loss in np.linspace(5.5, 14, 18).tolist():
-        found = asked(loss, instance=instance, keep_promise=True)
-        length = len(found.plan.epochs)
-        assert missed(loss, length) <= missed(loss, 1) * (1 + 1e-12)
-        chosen.add((found.choice, length))
-    assert {(Choice.STOP, 0), (Choice.RETIMED, 1)} <= chosen
-
-
-def missed(loss, epochs):
-    """P(loss - 2 K - sqrt(K) Z > 6)."""
-    return stats.norm.sf((6 - loss + 2 * epochs) / math.sqrt(epochs)) if epochs else float(loss > 6)
 
 
 # --- rules of the sites ----------------------------------------------------------------------------------
@@ -313,19 +208,6 @@ def instance(**target: object) -> Instance:
     return instance_of(staircase(), **{"maximum_loss": 1.8, "quantile_level": 0.5, **target})
 
 
-def test_the_new_rest_is_the_cheapest_of_all() -> None:
-    """Both ends miss 1.8 from a loss of 2 or 3 as often as counted by hand."""
-    asked, half = instance(), Fraction(1, 2)
-    for loss, ends in ((2.0, {FAR: half, CUT: half}), (3.0, {FAR: half, CUT: 1})):
-        state = State(epoch=1, loss=loss, model="full")
-        found = replan(asked, plan_of((FULL, FAR)), state)
-        rest = remaining_instance(asked, found.state)
-        for end, missed in ends.items():
-            assert Oracle(rest.traced_law).violation((end,), 1.8) == missed
-        assert found.result.plan is not None
-        assert verify(rest, found.result.plan).ok
-
-
 def test_the_rule_keeps_the_promise_over_all_runs_where_residuals_are_independent() -> None:
     """All states of the first epoch, equally likely: what is followed misses as often as the plan at most."""
     asked, plan = instance(), plan_of((FULL, FAR))
@@ -340,6 +222,8 @@ def test_the_rule_keeps_the_promise_over_all_runs_where_residuals_are_independen
         missed.append(Oracle(found.remaining.traced_law).violation(found.plan.schedule, 1.8))
         assert missed[-1] <= found.old.evaluation.violation.exact
         changed += found.choice is Choice.NEW
+        assert found.result.plan is not None
+        assert verify(remaining_instance(asked, found.state), found.result.plan).ok
     assert sum(missed) / 2 <= Fraction(1, 2)
     assert changed
 
@@ -350,8 +234,6 @@ def test_a_loss_that_no_run_had_leaves_the_old_rest_unknown() -> None:
     assert "a loss of 9" in found.old.outside
     assert (found.old.evaluation.violation.lower, found.old.evaluation.violation.upper) == (0, 1)
     assert found.choice is Choice.NONE
-    kept = replan(instance(), plan_of((FULL, FAR)), State(epoch=1, loss=9.0, model="full"), keep_promise=True)
-    assert kept.choice is Choice.RETIMED  # its epochs may be slower, as no time was lost
 
 
 def test_a_rest_is_planned_again_from_a_state_of_its_own() -> None:
@@ -377,38 +259,28 @@ def test_a_state_on_a_plan_has_its_stages_under_a_traced_law_alone() -> None:
     assert bare.stages is None
 
 
-def test_without_stages_the_rest_has_no_law() -> None:
-    with pytest.raises(InvalidInputError, match="list the stages so far") as caught:
-        remaining_instance(instance(), State(epoch=1, loss=2.0, model="full"))
-    assert caught.value.path == "$.stages"
-
-
 @pytest.mark.parametrize(
     ("fields", "path", "said"),
     [
-        (
-            {"epoch": 2, "model": "full", "stages": (_stage(FULL),)},
-            ".stages",
-            "1 epochs in all, but epoch is 2",
-        ),
-        ({"epoch": 1, "model": "cut", "stages": (_stage(FULL),)}, ".stages[0].model", "but model is 'cut'"),
-        ({"epoch": 2, "model": "full", "stages": (_stage(FULL),) * 2}, ".stages[1]", "join the two"),
+        ({"epoch": 2, "stages": (FULL,)}, ".stages", "1 epochs in all, but epoch is 2"),
+        ({"model": "cut", "stages": (FULL,)}, ".stages[0].model", "but model is 'cut'"),
+        ({"epoch": 2, "stages": (FULL, FULL)}, ".stages[1]", "join the two"),
+        ({"stages": (("full", "far"),)}, "$.stages", "not those of the plan"),
+        ({"stages": (("full", "none"),)}, "$.stages[0].cluster", "'none' is not defined"),
+        ({}, "$.stages", "list the stages so far"),
     ],
 )
-def test_stages_that_do_not_fit_the_state_are_refused(
+def test_stages_that_do_not_fit_the_state_the_plan_or_the_instance_are_refused(
     fields: dict[str, object], path: str, said: str
 ) -> None:
-    with pytest.raises(InvalidInputError, match=said) as caught:
-        State(loss=1.0, **fields)
-    assert caught.value.path == path
+    def asked() -> None:
+        given = {"epoch": 1, "model": "full", **fields}
+        if "stages" in given:
+            given["stages"] = tuple(map(_stage, given["stages"]))
+        state = State(loss=1.0, **given)
+        check_state(instance(), state, None if "none" in str(fields) else plan_of((FULL, FAR)))
+        remaining_instance(instance(), state)
 
-
-def test_stages_that_are_not_those_of_the_plan_or_of_the_instance_are_refused() -> None:
-    state = State(epoch=1, loss=2.0, model="full", stages=(Stage(model="full", cluster="far", epochs=1),))
-    with pytest.raises(InvalidInputError, match="not those of the plan") as caught:
-        check_state(instance(), state, plan_of((FULL, FAR)))
-    assert caught.value.path == "$.stages"
-    state = State(epoch=1, loss=2.0, model="full", stages=(Stage(model="full", cluster="none", epochs=1),))
-    with pytest.raises(InvalidInputError, match="'none' is not defined") as caught:
-        check_state(instance(), state)
-    assert caught.value.path == "$.stages[0].cluster"
+    error = refusal(asked)
+    assert error.path == path
+    assert said in error.message
