@@ -18,20 +18,14 @@ from depl.benchmarks.figures.style import panels
 from depl.models.estimation.choices import FitBy
 from depl.models.estimation.diagnosis import diagnose
 from depl.models.estimation.fit import fit_switch, fit_traces
-from depl.models.problem.instance import Instance
 from depl.models.traces.table import Traces, joined
-from tests.cases.drawn_traces import draw_traces, two_models
+from tests.cases.drawn_traces import draw_traces
 
 
 @pytest.fixture(scope="module")
-def drawn(bell: Instance) -> Traces:
-    instance, rng = two_models(bell), np.random.default_rng(1)
-    return joined(
-        [
-            draw_traces(instance, ["full"] * 5 + ["cut"] * n, runs, rng, prefix=f"{n}-")
-            for n, runs in ((4, 20), (6, 30), (9, 3))
-        ]
-    )
+def drawn() -> Traces:
+    rng, plans = np.random.default_rng(1), ((4, 20), (6, 30), (9, 3))
+    return joined([draw_traces(["full"] * 5 + ["cut"] * n, runs, rng, prefix=f"{n}-") for n, runs in plans])
 
 
 def test_bands_are_means_and_percentiles_of_the_most_frequent_schedules(drawn: Traces) -> None:

@@ -6,8 +6,7 @@ import shutil
 import numpy as np
 import pytest
 
-from depl.models.problem.instance import Instance, InverseSqrtImprovement, Model, Switch
-from depl.models.problem.laws import InverseGamma, Normal
+from depl.models.problem.instance import Instance
 from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
 from depl.models.traces.files import write_traces
 from depl.models.traces.fingerprints import fingerprints
@@ -141,16 +140,9 @@ def altered(traces: Traces, loss=None, prefix: str = "", keep=slice(None), prove
     return Traces(*(column[keep] for column in (run, *columns)), provenance=provenance)
 
 
-def judged(bell: Instance) -> dict[str, Traces]:
+def judged() -> dict[str, Traces]:
     """40 runs of the paper's law, five epochs of each of two models; and each stretched by its own factor."""
-    noise = InverseGamma(mean=1, variance=0.03)
-    models = [
-        Model(name=name, size=1, demand=2, improvement=InverseSqrtImprovement(scale=2, offset=b, noise=noise))
-        for name, b in (("full", 1.0), ("cut", 4.0))
-    ]
-    switches = [Switch(previous="full", following="cut", law=Normal(mean=0.4, variance=0.01))]
-    instance = bell.replace(models=models, switches=switches)
-    good = draw_traces(instance, ["full"] * 5 + ["cut"] * 5, 40, np.random.default_rng(1))
+    good = draw_traces(["full"] * 5 + ["cut"] * 5, 40, np.random.default_rng(1))
     factor = np.random.default_rng(2).normal(1, 0.3, len(good.runs))
     loss = 10 + (good.loss - 10) * np.repeat(factor, np.diff(good.bounds))
     bad = Traces(good.run, good.epoch, good.model, good.cluster, loss)
@@ -158,10 +150,10 @@ def judged(bell: Instance) -> dict[str, Traces]:
 
 
 @pytest.fixture(scope="module")
-def samples(bell: Instance, tiny: Instance, tmp_path_factory: pytest.TempPathFactory):
+def samples(tiny: Instance, tmp_path_factory: pytest.TempPathFactory):
     folder = tmp_path_factory.mktemp("samples")
     used = drawn(60, 0, "u")
-    traces = judged(bell) | {
+    traces = judged() | {
         **{f"f{runs}-{misses}": drawn(runs, misses) for runs in (1, 5, 20, 30) for misses in (0, 1, 3)},
         "f100-1": drawn(100, 1),
         "short": drawn(62, 0, short=2),

@@ -176,18 +176,6 @@ def test_the_rank_of_a_conformal_bound_is_not_rounded_up():
     assert loss_bound(np.arange(99), 0.07, None).rank == 7
 
 
-@pytest.mark.parametrize(
-    ("confidence", "sizes"), [(None, {0.9: 9, 0.95: 19, 0.99: 99}), (0.95, {0.9: 29, 0.95: 59, 0.99: 299})]
-)
-def test_fewer_runs_than_needed_give_no_bound_and_say_how_many_do(confidence, sizes):
-    for level, runs in sizes.items():
-        assert loss_bound(np.arange(runs), level, confidence).value == runs - 1
-        short = loss_bound(np.arange(runs - 1), level, confidence)
-        assert (short.value, short.rank, short.least_runs) == (math.inf, None, runs)
-        # P(the maximum of n lies below the quantile) = omega**n for a continuous law
-        assert confidence or 1 / 3 < level**runs < 0.4
-
-
 @pytest.mark.parametrize("level", [0.5, 0.8, 0.9])
 def test_certified_is_the_same_as_a_quantile_bound_within_the_target(level):
     rng = np.random.default_rng(1)

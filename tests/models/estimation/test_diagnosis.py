@@ -1,7 +1,7 @@
 """Verdicts with reasons on runs that break the independent law in the ways real ones do; facts of runs.
 
-That the paper's own law may be used, and must not where every run has a factor of its own, is asked where the
-command says so (`tests/depl/commands/test_diagnose.py`).
+That the paper's own law may be used, must not where every run has a factor of its own, and that few runs tell
+little, is asked where the command says so (`tests/depl/commands/test_diagnose.py`).
 """
 
 import math
@@ -16,11 +16,9 @@ from depl.models.estimation.fit import fit_traces
 from depl.models.estimation.independence import LAGS, USABLE, independence, normal_violation
 from depl.models.estimation.observations import observe
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.problem.instance import Instance
 from depl.models.problem.laws import FloatArray
 from depl.models.traces.table import Traces, joined
-from tests.cases.drawn_traces import draw_traces, two_models
-from tests.cases.fit_cases import traces_of, without_first_epoch
+from tests.cases.fit_cases import traces_of
 from tests.problems import refusal
 
 
@@ -61,16 +59,6 @@ def test_a_good_ratio_is_no_comfort_where_the_level_is_wrong():
     assert any("misplaces the final losses of 1 of 1 schedules" in note for note in found.warnings)
     (level,) = checked(traces)
     assert (abs(level.error) > LARGEST_ERROR, level.acceptable) == (True, False)
-
-
-def test_few_runs_and_no_evaluation_before_training_are_told(bell: Instance):
-    models, rng = ["full"] * 6 + ["cut"] * 8, np.random.default_rng(2)
-    drawn = draw_traces(two_models(bell), models, 12, np.random.default_rng(1))
-    found = diagnose(without_first_epoch(drawn), rng, resamples=99)
-    assert any(note.startswith("only 12 runs share their schedule") for note in found.warnings)
-    assert found.whole.epochs == len(models) - 1
-    assert found.fit.improvements
-    assert "too few" in str(refusal(diagnose, drawn.select([0, 1]), rng, resamples=9))
 
 
 def test_losses_that_forget_have_less_spread_than_the_law_says():
