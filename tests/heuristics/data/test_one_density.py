@@ -13,7 +13,6 @@ from depl.heuristics.data.epochs_needed import NeededEpochs
 from depl.heuristics.data.one_density import (
     by_halves,
     by_reachable_sums,
-    candidates,
     inner_minimum,
     one_density,
 )
@@ -46,19 +45,11 @@ def test_both_ways_find_the_sums_next_to_a_volume(numbers: list[int], share: flo
         assert min(total for total in sums if total >= target) == expected[1]
 
 
-def test_volumes_are_read_as_the_decimals_they_print_as() -> None:
-    assert by_reachable_sums([0.1, 0.2, 0.7], 0.3) is not None
-    found = by_reachable_sums([0.1, 0.2, 0.7], 0.8)
-    assert frozenset({0, 2}) in found
-    assert by_reachable_sums(np.random.default_rng(1).random(50).tolist(), 20.0) is None
-
-
-@pytest.mark.parametrize("count", [12, pytest.param(60, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("law", LAWS)
-def test_one_density_is_solved_at_the_root_and_equals_all_sets(law: str, count: int) -> None:
+def test_one_density_is_solved_at_the_root_and_equals_all_sets(law: str) -> None:
     rng = np.random.default_rng(LAWS.index(law))
     inside = 0
-    for trial in range(count):
+    for trial in range(12):
         size = int(rng.integers(2, 10))
         base = interior_selection(rng, size, law) if trial % 2 else random_selection(rng, size, law)
         problem = with_one_density(base, base.volumes, float(rng.choice([0.1, 0.7, 3.0])))
@@ -70,7 +61,7 @@ def test_one_density_is_solved_at_the_root_and_equals_all_sets(law: str, count: 
         assert found.nodes == 1
         assert found.value == pytest.approx(least, rel=1e-12)
         inside += 0 < len(found.subset) < size
-    assert inside >= count / 6
+    assert inside >= 2
 
 
 @pytest.mark.parametrize("size", [40, 300])
@@ -85,18 +76,6 @@ def test_many_datasets_of_one_density_equal_dynamic_programming(size: int) -> No
         found, (_, value) = branch_and_bound(problem), subset_sum(problem)
         assert found.optimal
         assert found.value == pytest.approx(value, rel=1e-12)
-
-
-def test_many_datasets_without_a_common_unit_are_solved_within_50_nodes() -> None:
-    rng, uncertain = np.random.default_rng(50), 0
-    for law in LAWS:
-        base = interior_selection(rng, 50, law)
-        problem = with_one_density(base, base.volumes, 1.0)
-        uncertain += not candidates(problem, 1.0)[1]
-        found = branch_and_bound(problem)
-        assert found.optimal
-        assert found.nodes <= 50
-    assert uncertain
 
 
 def test_density_is_one_only_without_prices_and_for_laws_of_volume() -> None:
@@ -142,13 +121,6 @@ def test_no_volume_of_a_grid_is_better_than_the_best_one(kind, base, shape, rati
     assert float(needed.at(found)) * (fixed + found) <= values.min() * (1 + 1e-12)
 
 
-def test_under_the_logarithm_a_submodular_product_may_ask_for_all_data() -> None:
-    """K = 5 - 2 ln Q, T = Q, Q0 = 3, six units more (E4): 8.408 without, 5.450 with all of them."""
-    needed = NeededEpochs(LogDataLaw(a=5.0, b=2.0, base_volume=3.0))
-    assert needed.product_is_concave(3.0, 1.0, 6.0)
-    assert best_volume(needed, 3.0, 1.0, 6.0) == 6.0
-
-
 def test_the_power_law_has_its_best_volume_in_closed_form() -> None:
     """Q* = p t0 / ((1 - p) t1) = 1 * 6 / 1 for p = 1/2; here t0 = fixed - t1 Q0 = 6."""
     needed = NeededEpochs(PowerDataLaw(p=0.5, base_volume=2.0))
@@ -156,14 +128,3 @@ def test_the_power_law_has_its_best_volume_in_closed_form() -> None:
     assert best_volume(needed, 8.0, 1.0, 3.0) == 3.0
     assert best_volume(NeededEpochs(PowerDataLaw(p=1.0)), 1.0, 1.0, 5.0) == 5.0
     assert best_volume(NeededEpochs(None), 1.0, 1.0, 5.0) == 0.0
-
-
-@pytest.mark.parametrize("law", LAWS)
-def test_many_small_datasets_come_close_to_the_best_volume(law: str) -> None:
-    needed, whole = needed_of(law, 1.0, 0.3), 9.0
-    problem = selection_of_numbers(needed, np.full(200, whole / 200), np.full(200, whole / 200), 5.0)
-    best = best_volume(needed, 5.0, 1.0, whole)
-    least = float(needed.at(best)) * (5.0 + best)
-    found = branch_and_bound(problem, nonempty=False)
-    assert found.optimal
-    assert least * (1 - 1e-9) <= found.value <= least * (1 + 1e-3)

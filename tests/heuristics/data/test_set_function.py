@@ -12,10 +12,9 @@ from depl.benchmarks.studies.helpers.set_functions import (
     LAWS,
     random_selection,
 )
-from depl.heuristics.data.epochs_needed import NeededEpochs, TabledEpochs, VolumeLaw
+from depl.heuristics.data.epochs_needed import NeededEpochs, VolumeLaw
 from depl.heuristics.data.problem import selection_of_numbers
 from depl.heuristics.data.set_function import (
-    product_is_concave,
     selection_function,
     single_density,
     submodular_by_condition,
@@ -24,7 +23,6 @@ from depl.heuristics.submodular.function import (
     UNKNOWN,
     Verdict,
     all_gains,
-    all_values,
     exhaustive,
     subset_of_index,
 )
@@ -92,16 +90,6 @@ def test_what_the_conditions_prove_all_triples_prove_too(law: str) -> None:
     assert (Verdict.UNKNOWN, Verdict.REFUTED) in verdicts
 
 
-def test_where_the_condition_fails_two_equal_datasets_violate_submodularity() -> None:
-    """Necessity for all volumes of one sum: the numbers of E4, f = 11, 10.336, 10.144."""
-    law = LogDataLaw(a=10.0, b=2.0, base_volume=1.0)
-    problem = selection_of_numbers(NeededEpochs(law), [1.0, 1.0], [0.1, 0.1], 1.1)
-    assert not product_is_concave(problem)
-    found = exhaustive(selection_function(problem))
-    assert found.verdict is Verdict.REFUTED
-    assert found.violation.excess == pytest.approx(21.144 - 20.673, abs=1e-3)
-
-
 def test_an_infinite_value_without_data_is_never_proved_and_a_forced_dataset_makes_it_finite() -> None:
     problem = selection_of_numbers(NeededEpochs(PowerDataLaw(p=0.5)), [4.0, 1.0, 1.0], [4.0, 1.0, 1.0])
     assert submodular_by_condition(problem) is UNKNOWN
@@ -111,18 +99,6 @@ def test_an_infinite_value_without_data_is_never_proved_and_a_forced_dataset_mak
     assert selection_function(forced).value([]) == problem.value(frozenset({0}))
     assert submodular_by_condition(forced).proved
     assert submodular_by_condition(selection_of_numbers(NeededEpochs(None), [1, 2], [3, 4])).proved
-
-
-def test_tables_have_no_conditions() -> None:
-    problem = selection_of_numbers(TabledEpochs((math.inf, 3.0, 2.0, 1.0)), [1.0, 1.0], [1.0, 2.0])
-    assert submodular_by_condition(problem) is UNKNOWN
-    assert not product_is_concave(problem)
-    part = selection_function(problem, frozenset({0}), frozenset())
-    assert all_values(part) == pytest.approx(
-        [problem.value(frozenset({0})), problem.value(frozenset({0, 1}))]
-    )
-    with pytest.raises(InvalidInputError, match="infinite without data"):
-        selection_function(problem)
 
 
 @pytest.mark.parametrize(

@@ -2,14 +2,12 @@
 
 import itertools
 import math
-import re
 
 import numpy as np
 import pytest
 
 from depl.heuristics.data.sites import (
     DataFactors,
-    Site,
     Sites,
     has_frontier,
     listed_sites,
@@ -18,12 +16,10 @@ from depl.heuristics.data.sites import (
     transfers_of,
 )
 from depl.instances.generator import random_instances
-from depl.models.foundation.errors import NotCoveredError
-from depl.models.foundation.memory import memory_ceiling
 from depl.models.problem.epochs import load
 from depl.models.problem.instance import Cluster, ComputeTable, Dataset, Instance, Model
-from depl.models.problem.learning import DataLaw, PowerDataLaw, SubsetEpochs, TableDataLaw
-from tests.cases.loop_cases import DATA_LAWS, crowded, nonempty_sets, plain, psi
+from depl.models.problem.learning import DataLaw, SubsetEpochs, TableDataLaw
+from tests.cases.loop_cases import DATA_LAWS, crowded, nonempty_sets, psi
 
 LAM = (0.0, 1e-3, 0.1, 1.0, 7.0, 1e3)
 
@@ -74,37 +70,13 @@ def test_lines_lie_above_and_below_h_on_its_interval(law: DataLaw | None) -> Non
         assert (line > 0).all()
 
 
-def test_the_line_is_the_chord_where_h_is_convex_and_a_tangent_where_it_is_concave() -> None:
-    rng = np.random.default_rng(4)
-    convex, concave = (DataFactors(crowded(rng, PowerDataLaw(p=p))) for p in (2.0, 0.5))
-    ends = np.array([1.0, 3.0])
-    assert convex.line_above(1.0, 3.0) == pytest.approx(convex.at(ends), rel=1e-14)
-    assert concave.line_below(1.0, 3.0) == pytest.approx(concave.at(ends), rel=1e-14)
-    middle, step = 2.0, 1e-6
-    slope = float(np.diff(concave.at(np.array([middle - step, middle + step])))[0]) / (2 * step)
-    here = float(concave.at(np.array(middle)))
-    assert concave.line_above(1.0, 3.0) == pytest.approx([here - slope, here + slope], rel=1e-8)
-    below = convex.line_below(2.0, 3.0)
-    assert below.mean() == pytest.approx(float(convex.at(np.array(2.5))), rel=1e-12)
-    assert (below < convex.at(np.array([2.0, 3.0]))).all()
-    assert convex.line_below(1.0, 3.0) == pytest.approx(convex.at(np.ones(2)))  # the tangent is 0 at 1
-
-
 # --- listed sites --------------------------------------------------------------------------------------
 
 
-def test_every_cluster_is_listed_with_every_nonempty_set(drawn: tuple[Instance, ...]) -> None:
-    for instance in drawn:
-        found = listed_sites(instance)
-        wanted = itertools.product(range(len(instance.clusters)), nonempty_sets(instance))
-        assert sorted(map(hash, found)) == sorted(map(hash, (Site(n, chosen) for n, chosen in wanted)))
-
-
-@pytest.mark.parametrize("step", [5, pytest.param(1, marks=pytest.mark.slow)])
-def test_the_prices_of_sites_are_those_of_their_loads(drawn: tuple[Instance, ...], step: int) -> None:
+def test_the_prices_of_sites_are_those_of_their_loads(drawn: tuple[Instance, ...]) -> None:
     """Psi, time and the least time against scalars, for tables, deadlines and nodes."""
     late = 0
-    for instance in drawn[::step]:
+    for instance in drawn[::5]:
         sites = all_sites(instance)
         tau = math.inf if instance.target.round_deadline is None else instance.target.round_deadline
         for lam in LAM:
@@ -126,16 +98,7 @@ def test_the_prices_of_sites_are_those_of_their_loads(drawn: tuple[Instance, ...
                         assert priced.time[row, m, o] == pytest.approx(time, rel=1e-12)
                         assert shortest == pytest.approx(psi(epoch, 1e18, tau)[1], rel=1e-6)
                         assert sites.load(k, m, o) == pytest.approx(epoch) or sites.load(k, m, o) == epoch
-    assert late > 100 / step
-
-
-def test_a_cluster_that_costs_nothing_always_uses_all_it_has() -> None:
-    sites = all_sites(plain(clusters=((0.0, 4.0), (3.0, 4.0))))
-    for lam in (0.0, 2.0):
-        priced = sites.at(lam)
-        assert priced.time[0, 0, 0] == 8 / 4 + 0.5
-        assert priced.psi[0, 0, 0] == lam * 2.5
-    assert sites.at(0.0).psi[0, 0, 1] == 0
+    assert late > 20
 
 
 def test_transfers_are_those_of_all_data_of_the_site(tiny: Instance) -> None:
@@ -145,18 +108,6 @@ def test_transfers_are_those_of_all_data_of_the_site(tiny: Instance) -> None:
         assert transfers_of(tiny, site) == sum(rows.get((name, place), 0.0) for name in site.datasets)
     everything = frozenset(item.name for item in tiny.datasets)
     assert named(tiny, {1: everything}) == {tiny.clusters[1].name: everything}
-
-
-def test_sites_that_take_too_much_memory_are_refused_with_what_they_would_take() -> None:
-    crowd = crowded(np.random.default_rng(1))
-    assert len(listed_sites(crowd)) == 381
-    with memory_ceiling(1e-3), pytest.raises(NotCoveredError) as caught:
-        listed_sites(crowd)
-    assert re.search(
-        r"7 datasets makes every set on every of 3 clusters a site, .* would take 0\.0\d+ GiB of memory, "
-        r"of at most 0\.001 GiB that are allowed; leave clusters out, or give a data law by volume",
-        caught.value.message,
-    )
 
 
 def test_many_pairs_have_a_frontier_unless_tables_decide(steady: Instance) -> None:

@@ -21,7 +21,7 @@ from depl.heuristics.paper.network import (
 from depl.heuristics.paths.additive_problem import AdditiveProblem
 from depl.models.foundation.deadline import OutOfTimeError
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
-from tests.cases.additive_cases import all_paths, brute_force, random_problem
+from tests.cases.additive_cases import brute_force, random_problem
 
 CASES = [(seed, epochs, models) for seed in range(15) for epochs, models in ((3, 3), (5, 2), (6, 1))]
 
@@ -124,15 +124,6 @@ def test_the_graph_object_has_the_vertices_of_the_paper_and_two_more():
     assert shortest_path(graph) == (2.0, ("only", "only"))
 
 
-def test_the_whole_graph_of_the_paper_has_its_number_of_vertices_and_the_same_shortest_path():
-    problem = problem_of(4, 5, 2)
-    whole = expanded_graph(problem, 9, printed=True)
-    assert len(whole) == 2 + 2 * 5 * 9**2  # |M| K eta^2, the start and Omega
-    reachable = expanded_graph(problem, 9)
-    assert len(reachable) < len(whole)
-    assert shortest_path(whole) == shortest_path(reachable)
-
-
 # --- paths with a blacklist ------------------------------------------------------------------------------
 
 
@@ -160,35 +151,6 @@ def test_every_feasible_vertex_comes_once_with_a_shortest_path_lightest_first(se
     assert all(first.weight <= second.weight for first, second in itertools.pairwise(paths))
     least = paths[0].weight if paths else math.inf
     assert least == pytest.approx(cost_up(problem, levels), rel=1e-12)
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_the_nearest_path_ends_as_low_as_any(seed: int) -> None:
-    problem = random_problem(np.random.default_rng([seed, 1]), 4, 2)
-    graph = ExpandedGraph(problem, 20)
-    lowest = math.inf
-    for path in all_paths(problem):
-        moves = list(enumerate(zip((problem.start, *path[:-1]), path, strict=True)))
-        if sum(graph.steps.times[k, m] for k, (_, m) in moves) <= 20:
-            lowest = min(lowest, sum(graph.steps.losses[k, p, m] for k, (p, m) in moves))
-    nearest = graph.nearest()
-    assert nearest.loss_level == lowest
-    assert graph.loss(nearest) == pytest.approx(problem.initial_loss * (1 + lowest / 20))
-
-
-def test_no_more_layers_are_made_than_are_asked_for() -> None:
-    asked = []
-
-    def proceed() -> bool:
-        asked.append(len(asked))
-        return True
-
-    paths = ExpandedGraph(uniform(1000, 0.05, target=9.8), 200, proceed=proceed).paths()
-    assert len(next(paths).models) == 4
-    # a path of one epoch more cannot be lighter, which the fourth layer already shows
-    assert len(asked) == 4
-    assert len(next(paths).models) == 5
-    assert len(asked) == 5
 
 
 def test_longer_paths_lead_through_vertices_whose_paths_are_blacklisted() -> None:

@@ -71,27 +71,9 @@ def test_almost_the_whole_shift_of_time_can_be_needed(epochs):
     assert brute_force(with_budgets(problem, levels, -1)) == math.inf
 
 
-@pytest.mark.parametrize("epochs", [10])
-def test_almost_the_whole_shift_of_loss_can_be_needed(epochs):
-    # h = 0.1 and a gain of just under two levels counts as one: K epochs lose almost K h
-    gain = 0.2 - 1e-6
-    problem = repeated(gain, 0.0, epochs, math.inf, 10.0 - epochs * gain)
-    assert brute_force(problem) == epochs
-    assert cost_up(problem, 100) == math.inf
-    assert cost_up(problem.within(math.inf, 10.0 - epochs * 0.1), 100) == epochs
-    assert cost_up(problem.within(math.inf, 10.0 - epochs * 0.1 - 0.01), 100) == math.inf
-
-
 def test_an_optimum_without_room_to_spare_can_be_missed_by_every_number_of_levels():
     problem = repeated(1.0, 0.0, 2, 1.0, 8.0)
     problem.times[:, 0] = math.sqrt(0.5), 1 - math.sqrt(0.5)
     assert brute_force(problem) == 2
     assert all(cost_up(problem, 10 * levels) == math.inf for levels in range(1, 100))
     assert cost_up(problem.within(1.02, 8.0), 100) == 2
-
-
-def test_one_percent_needs_a_hundred_levels_per_epoch():
-    problem = problem_of(5)
-    near = with_budgets(problem, 100 * problem.epochs, -1)
-    assert near.maximum_time == pytest.approx(0.99 * problem.maximum_time)
-    assert near.maximum_loss == pytest.approx(problem.maximum_loss - 0.01 * problem.initial_loss)

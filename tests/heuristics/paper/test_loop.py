@@ -2,14 +2,10 @@
 
 import math
 
-import numpy as np
 import pytest
 
 import depl
-from depl.heuristics.paper import loop as module
 from depl.heuristics.paper.loop import OPTIONS, depl_paper
-from depl.instances.generator import random_instances
-from depl.models.foundation.deadline import OutOfTimeError
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.problem.instance import Instance, Model
 from depl.models.problem.laws import Deterministic, Forbidden, InverseGamma
@@ -17,7 +13,7 @@ from depl.models.problem.learning import SubsetEpochs, TableDataLaw
 from depl.models.solving.decisions import Stage
 from depl.models.solving.methods import Limits, find
 from depl.models.solving.result import Result, Termination
-from tests.problems import datasets, instance, model, site, student, switches, transfers
+from tests.problems import datasets, instance, model, site, student, transfers
 
 
 def gaining(name: str, gain: float, work: float = 1.0, size: float = 0.0) -> Model:
@@ -130,21 +126,6 @@ def test_stage_three_may_fail_although_the_assumed_cluster_keeps_all_limits(spli
         "(1 epoch: 1 wide); all options exhausted"
     )
     assert depl.solve(split_sites, "enumerate").cost == pytest.approx(100 / 0.9)
-
-
-def test_paths_that_train_the_same_in_another_order_are_passed_over(split_sites: Instance) -> None:
-    # wide twice ends at 4, wide then twin at 5, twin then wide at 5.5; all are rounded to slow, which takes 2
-    twins = split_sites.replace(
-        models=(gaining("wide", 3, size=1), gaining("twin", 2.5, size=1, work=1.1)),
-        switches=switches({("wide", "twin"): 0.5}),
-        other_switches=Deterministic(value=1.0),
-        maximum_loss=5.6,
-        maximum_epochs=2,
-        maximum_time=1.9,
-    )
-    result = depl.solve(twins, "depl-paper")
-    assert kept(result) == [("data", False), *[("models", True), ("resources", False)] * 2]
-    assert result.decisions[0].outcome == "none of 2 paths can be placed, nor 1 more in another order"
 
 
 def test_a_path_that_misses_the_quantile_is_blacklisted_whatever_its_label_says(tiny: Instance) -> None:
@@ -268,27 +249,6 @@ def test_the_time_limit_and_an_interrupt_end_it_with_the_record_so_far(steady, m
     assert outcome.reason.startswith("resources: interrupted after 1 choice of data, 0 ways back")
 
 
-def test_stopped_after_a_choice_of_data_it_tells_the_nearest_value(two_sets: Instance) -> None:
-    """The clock is over when the second choice is asked for; the first one ended at 7.4, the target is 6."""
-    asked = 0
-
-    class Counting(Limits):
-        def expired(self) -> bool:
-            nonlocal asked
-            asked += 1
-            return any(item.stage is Stage.DATA for item in loop.decisions)
-
-    options = module._Options(module.PAPER_LEVELS, 0.01, module.Weight.FULL_RESOURCES, None, 1000)
-    loop = module._Loop(two_sets, Counting(), options)
-    with pytest.raises(OutOfTimeError):
-        loop.run()
-    outcome = loop.outcome(Termination.TIME_LIMIT)
-    assert asked > 0
-    assert outcome.reason.startswith("data: stopped by the time limit")
-    assert "lowest loss in the graph 7.4" in outcome.reason
-    assert outcome.reason.endswith("nothing is proved")
-
-
 def test_a_failure_of_the_linear_program_is_a_failure_of_stage_three(steady, monkeypatch):
     def fail(*_: object) -> None:
         raise RuntimeError("HiGHS ended with: trouble")
@@ -300,34 +260,3 @@ def test_a_failure_of_the_linear_program_is_a_failure_of_stage_three(steady, mon
     monkeypatch.setattr("depl.heuristics.paper.loop.place_by_embedding", lambda *_: None)
     result = depl.solve(steady, "depl-paper")
     assert "nearest total time is 2.6 (2 epochs: 2 net)" in result.reason  # 2 (8 / 10 + 1 / 2)
-
-
-def test_an_initial_model_counts_as_the_one_before(tiny: Instance) -> None:
-    # from pruned, full may not follow: pruned alone gains at most 9 in three epochs
-    started = tiny.replace(initial_model="pruned", maximum_loss=12.0)
-    result = depl.solve(started, "depl-paper", options={"label": "expected"})
-    assert {epoch.model for epoch in result.plan.epochs} == {"pruned"}
-
-
-def test_long_lists_are_shortened() -> None:
-    assert module._listed(["a", "b"]) == "a, b"
-    assert module._listed([str(index) for index in range(9)]) == "0, 1, 2, 3, 4, 4 more"
-
-
-@pytest.mark.slow
-def test_on_two_hundred_random_instances_nothing_breaks_and_most_get_a_plan() -> None:
-    drawn = random_instances(
-        np.random.default_rng([7, 1]),
-        200,
-        models=(2, 4),
-        clusters=(1, 3),
-        datasets=(1, 4),
-        maximum_epochs=(3, 10),
-    )
-    results = [depl.solve(instance, "depl-paper") for instance in drawn]  # verifies
-    assert all(result.termination is Termination.EXHAUSTED for result in results)
-    without = [result for result in results if result.plan is None]
-    assert all(result.reason.split(":")[0] in ("models", "resources") for result in without)
-    assert len(without) <= 20
-    went_back = {item.stage for result in results for item in result.decisions if not item.kept}
-    assert went_back >= {Stage.DATA, Stage.RESOURCES}

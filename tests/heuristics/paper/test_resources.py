@@ -11,9 +11,8 @@ from depl.heuristics.paper import resources as module
 from depl.heuristics.paper.resources import EmbeddingProgram, place_by_embedding
 from depl.heuristics.placement.problem import PlacementProblem
 from depl.heuristics.placement.program import PerspectiveProgram
-from depl.heuristics.placement.rounding import nearest_whole
 from depl.models.foundation.errors import InvalidInputError
-from tests.cases.placement_cases import least_cost, split_pair
+from tests.cases.placement_cases import split_pair
 
 
 def drawn(seed: int, transfers: bool = False) -> PlacementProblem:
@@ -33,11 +32,10 @@ def cheapest_embedding(problem: PlacementProblem) -> float:
     return float(problem.evaluate(found).costs.min())
 
 
-@pytest.mark.parametrize("count", [2, pytest.param(4, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("transfers", [False, True])
-def test_the_split_embedding_lies_between_the_relaxation_and_the_best_embedding(transfers, count):
+def test_the_split_embedding_lies_between_the_relaxation_and_the_best_embedding(transfers):
     """`relaxation` is another program (perspective cuts instead of a grid) whose epochs may be split, too."""
-    for seed in range(count):
+    for seed in range(2):
         problem = drawn(seed, transfers)
         least, most = PerspectiveProgram.of(problem).relax().objective, cheapest_embedding(problem)
         for epsilon in (1.0, 0.1, 0.01):
@@ -82,10 +80,9 @@ def test_what_cannot_be_is_refused_and_a_failing_solver_is_named(monkeypatch: py
         EmbeddingProgram.of(split_pair(2.2), 0.1).solve()
 
 
-@pytest.mark.parametrize("seeds", [range(14, 29), pytest.param(range(40), marks=pytest.mark.slow)])
-def test_rounded_embeddings_cost_no_less_than_the_best_one_and_may_miss_the_limits(seeds: range) -> None:
+def test_rounded_embeddings_cost_no_less_than_the_best_one_and_may_miss_the_limits() -> None:
     late = costlier = equal = 0
-    for seed in seeds:
+    for seed in range(14, 29):
         problem = drawn(seed, transfers=seed % 2 == 1)
         placed = place_by_embedding(problem, 0.01)
         best = cheapest_embedding(problem)
@@ -100,38 +97,4 @@ def test_rounded_embeddings_cost_no_less_than_the_best_one_and_may_miss_the_limi
             equal += placed.cost <= best * (1 + 1e-6)
     assert late > 0
     assert costlier > 0
-    assert equal > len(seeds) / 2
-
-
-def test_corners_of_embeddings() -> None:
-    tight = split_pair(0.15)  # quick takes 0.1 for one epoch and 0.2 for both
-    assert EmbeddingProgram.of(tight, 0.01).solve() is None
-    assert place_by_embedding(tight, 0.01) is None
-    assert EmbeddingProgram.of(split_pair(2.2).replace(round_deadline=0.01), 0.01).solve() is None
-    idle = split_pair(2.2).replace(work=np.zeros((1, 2)))
-    assert [item.requirement for item in EmbeddingProgram.of(idle, 0.01).hostings] == [0, 0]
-    assert place_by_embedding(idle, 0.01).cost == 0
-    rounds = split_pair(2.2).replace(maximum_time=None, round_deadline=2.0)  # 1 / (2 - 1) on slow
-    assert place_by_embedding(rounds, 0.01).cost == pytest.approx(2.0)
-    free = split_pair(10.0).replace(price=np.array([0.0, 9.0]))  # takes all resources
-    placed = place_by_embedding(free, 0.01)
-    assert placed.cost == 0
-    assert free.resources(placed.multiplier)[0, 0] == 100.0
-
-
-def test_what_rounding_breaks_is_not_repaired() -> None:
-    # docs/placement: one epoch, mostly on the cluster that alone takes 1.001 > 0.9
-    single = split_pair(0.9).replace(
-        counts=np.array([1]), capacity=np.array([1e3, 1e3]), price=np.array([1.0, 100.0])
-    )
-    placed = place_by_embedding(single, 0.01)
-    assert placed.assignment.tolist() == [[1, 0]]
-    assert not placed.feasible
-    assert placed.fastest_time == pytest.approx(1.001)
-    assert math.isfinite(least_cost(single))
-
-
-def test_shares_are_rounded_to_the_largest_fractions() -> None:
-    problem = split_pair(2.2).replace(counts=np.array([3]))
-    for shares, whole in (([1.4, 1.6], [1, 2]), ([2.6, 0.4], [3, 0]), ([3.0, 0.0], [3, 0])):
-        assert nearest_whole(problem, np.array([shares])).tolist() == [whole]
+    assert equal > len(range(14, 29)) / 2

@@ -2,15 +2,12 @@
 
 import math
 
-import numpy as np
 import pytest
 
 from depl.heuristics.paper.models import PaperLabel, Selector
 from depl.heuristics.paths.additive_problem import Weight
-from depl.instances.generator import random_instances
 from depl.models.evaluation.evaluate import final_loss
 from depl.models.exact.choices import build_plan
-from depl.models.foundation.deadline import OutOfTimeError
 from depl.models.problem.instance import Instance
 from depl.models.risk.certify import certified_violation
 
@@ -53,31 +50,3 @@ def test_the_normal_label_is_the_quantile_of_a_normal_law(long_bell: Instance) -
     assert len(path.models) == 3
     assert label.name == f"normal, sigma = {math.sqrt(3):.6g}"
     assert len(next(selector(long_bell, PaperLabel.EXPECTED).graph(DATA)[0].paths()).models) == 2
-
-
-def test_without_randomness_the_loss_is_its_own_label(steady: Instance) -> None:
-    graph, label = selector(steady).graph(DATA)
-    assert label.name == "expected"
-    assert len(next(graph.paths()).models) == 2
-
-
-def test_paths_have_the_law_of_the_plan_that_trains_them() -> None:
-    compared = 0
-    for instance in random_instances(np.random.default_rng([7, 13]), 20, maximum_epochs=(2, 4)):
-        everything = frozenset(item.name for item in instance.datasets)
-        chosen = selector(instance, PaperLabel.EXPECTED, 30)
-        graph, _ = chosen.graph(everything)
-        path = graph.nearest()
-        if path is None:
-            continue
-        place = instance.clusters[0].name
-        sequence = [(name, place) for name in chosen.names(path)]
-        plan = build_plan(instance, {place: everything}, sequence)
-        assert chosen.final_loss(everything, path) == final_loss(instance, plan)
-        compared += 1
-    assert compared >= 10
-
-
-def test_a_stop_reaches_the_caller(steady: Instance) -> None:
-    with pytest.raises(OutOfTimeError):
-        Selector(steady, 200, Weight.ROOT, None, lambda: False).graph(DATA)

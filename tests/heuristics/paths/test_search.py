@@ -14,7 +14,7 @@ from depl.heuristics.paths.additive_problem import AdditiveProblem
 from depl.heuristics.paths.bounds import lagrangian_dual, least_loss, least_time
 from depl.heuristics.paths.completions import least_completions
 from depl.heuristics.paths.kernels import Budgets, Labels, Rows, Steps
-from depl.heuristics.paths.search import LabelSearch, Prefix
+from depl.heuristics.paths.search import LabelSearch
 from depl.heuristics.paths.setting import Prepared, prepare
 from depl.heuristics.paths.whole_numbers import RESOLUTION, WholeProblem, in_whole_numbers
 from tests.cases.additive_cases import all_paths, brute_force
@@ -104,33 +104,6 @@ def check_pass(problem, best, width, gap):
     if width == math.inf:
         assert found.lower >= (1 - gap - 1e-9) * found.upper
         assert found.upper * unit * (1 - gap) <= best * (1 + 1e-9)
-
-
-def test_a_prefix_its_forbidden_models_and_the_cutoff_are_kept():
-    parts = 0
-    for seed in range(30):
-        problem = small_problem(seed)
-        if math.isinf(brute_force(problem)) or problem.start < 2:
-            continue
-        search = search_of(problem)
-        whole = search.whole
-        sums = (int(table[0, 0]) for table in (whole.weights, whole.times))
-        prefix = Prefix((0,), *sums, int(whole.losses[0, whole.start, 0]), frozenset([1]))
-        paths = [
-            path
-            for path in all_paths(problem)
-            if len(path) > 1 and path[0] == 0 and path[1] != 1 and problem.feasible(path)
-        ]
-        best = min((problem.totals(path)[0] for path in paths), default=math.inf)
-        found = search.run(prefix=prefix)
-        assert found.upper * whole.weight_unit == pytest.approx(best, rel=1e-9)
-        if found.path is not None:
-            parts += 1
-            assert found.path in paths
-            low = search.run(prefix=prefix, cutoff=0.9 * found.upper, upper=0.9 * found.upper)
-            assert low.path is None
-            assert low.lower >= 0.9 * found.upper * (1 - 1e-8)
-    assert parts > 3
 
 
 @settings(max_examples=40, deadline=None)

@@ -13,7 +13,6 @@ from depl.heuristics.placement.place import place
 from depl.heuristics.placement.problem import PlacementProblem
 from depl.heuristics.placement.program import charged_bound
 from depl.heuristics.placement.rounding import candidates, repaired, rounded
-from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.tolerances import PROOF_TOLERANCE
 from depl.models.problem.allocation import allocate
 from tests.cases.placement_cases import least_cost, split_pair
@@ -84,12 +83,11 @@ def test_epochs_go_where_the_closed_forms_say(limit, changes, chosen, cost) -> N
     assert answer.optimal
 
 
-@pytest.mark.parametrize("count", [10, pytest.param(60, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("transfers", [False, True])
-def test_small_problems_against_all_placements(transfers: bool, count: int) -> None:
+def test_small_problems_against_all_placements(transfers: bool) -> None:
     """The program proves the cheapest of all; without it bounds hold, and many placements are optimal."""
     optimal = better = 0
-    for seed in range(count):
+    for seed in range(10):
         problem = drawn(seed, transfers)
         least = least_cost(problem)
         answer, quick = place(problem), place(problem, prove=False)
@@ -106,8 +104,8 @@ def test_small_problems_against_all_placements(transfers: bool, count: int) -> N
         )
         assert answer.cost == pytest.approx(exact.cost + paid(problem, answer.assignment), rel=1e-12)
         assert [answer.resources[p] for p in pairs] == pytest.approx(exact.resources.tolist(), rel=1e-9)
-    assert optimal >= count // 2
-    assert not transfers or better >= 0.7 * count  # transfers make the bound better than without them
+    assert optimal >= 5
+    assert not transfers or better >= 7  # transfers make the bound better than without them
 
 
 def paid(problem: PlacementProblem, assignment: np.ndarray) -> float:
@@ -197,23 +195,3 @@ def test_infeasible_problems_say_what_could_be_kept() -> None:
     assert "nearest total time that can be kept is 0.2" in late.reason
     missed = place(split_pair(2.2).replace(round_deadline=0.05))
     assert "nearest deadline that can be kept is 0.1" in missed.reason
-
-
-def test_wrong_parameters_are_refused() -> None:
-    with pytest.raises(InvalidInputError, match="time_limit: must be positive"):
-        place(split_pair(2.2), time_limit=0)
-    with pytest.raises(InvalidInputError, match="no T_max"):
-        charged_bound(split_pair(2.2).replace(maximum_time=None, round_deadline=2.0), 1.0, np.array([2.0]))
-    with pytest.raises(InvalidInputError, match="no placement keeps"):
-        rounded(split_pair(0.15), best_price(split_pair(0.15)))
-
-
-@pytest.mark.parametrize("count", [1, pytest.param(4, marks=pytest.mark.slow)])
-def test_gaps_of_transfers_close_on_many_clusters(count: int) -> None:
-    # the relaxation alone leaves up to some percent: small shares of clusters pay small shares of transfers
-    rng = np.random.default_rng(9)
-    for _ in range(count):
-        problem = random_placement(rng, 6, 30, 1000, transfers=True)
-        first, answer = place(problem, prove=False), place(problem)
-        assert first.lower_bound <= answer.lower_bound * (1 + 1e-12)
-        assert answer.cost <= 1.0005 * answer.lower_bound

@@ -33,23 +33,10 @@ def test_epochs_with_equal_loads_form_a_class(tiny: Instance) -> None:
             assert problem.load(g, n) == load(tiny, k, problem.classes[g], place_name, data[place_name])
 
 
-def test_the_last_stage_of_the_optimum_of_tiny_is_found_again(tiny: Instance) -> None:
-    data = {"cloud": frozenset({"archive", "sensors"}), "edge": frozenset({"sensors"})}
-    models = ["full", "full", "pruned"]
-    problem = placement_problem(tiny, models, data)
-    answer = place(problem)
-    assert answer.optimal
-    assert answer.cost == pytest.approx(28.0, rel=1e-12)
-    plan = placement_plan(tiny, models, data, problem, answer.assignment, answer.multiplier)
-    report = depl.check(tiny, plan)
-    assert report.cost == pytest.approx(answer.cost, rel=1e-12)
-
-
-@pytest.mark.parametrize("count", [8, pytest.param(24, marks=pytest.mark.slow)])
-def test_plans_of_placements_keep_the_time_limits_of_their_instances(count: int) -> None:
+def test_plans_of_placements_keep_the_time_limits_of_their_instances() -> None:
     rng = np.random.default_rng(8)
     feasible = 0
-    for _ in range(count):
+    for _ in range(8):
         instance = random_instance(rng)
         names = [item.name for item in instance.datasets]
         data = {item.name: frozenset(names) for item in instance.clusters}
@@ -65,7 +52,7 @@ def test_plans_of_placements_keep_the_time_limits_of_their_instances(count: int)
         report = depl.check(instance, plan)
         assert report.cost == pytest.approx(answer.cost, rel=1e-9)
         assert report.training_time <= (instance.target.maximum_time or math.inf) * (1 + 1e-9)
-    assert feasible >= count / 4
+    assert feasible >= 2
 
 
 @pytest.mark.parametrize("multiplier", [0.0, 0.25, math.inf])

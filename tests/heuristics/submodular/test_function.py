@@ -34,10 +34,8 @@ from depl.heuristics.submodular.function import (
     all_values,
     exhaustive,
     oracle,
-    proved,
     subset_of_index,
 )
-from depl.heuristics.submodular.minimum_norm import minimum_norm_point
 from depl.heuristics.submodular.submodularity import check_base, holds_at, random_search, witness
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from tests.oracles.sixty_digits import digits, total
@@ -173,22 +171,6 @@ def test_other_families_are_refuted_with_a_triple_that_holds(family: str) -> Non
     assert found.violation.excess <= found.short < math.inf
 
 
-def test_sums_rounded_to_floats_are_decided_as_rational_numbers_decide() -> None:
-    """In truth modular, as it stands off by a unit in the last place."""
-    rng = np.random.default_rng(1901)
-    verdicts = set()
-    for place in range(60):
-        size = 3 + place % 3
-        weights = rng.uniform(0.1, 1, size)
-        table = {chosen: Fraction(float(weights[sorted(chosen)].sum())) for chosen in subsets(size)}
-        function = oracle(size, table.__getitem__)
-        found = exhaustive(function)
-        assert found.proved == exact_exchange(table, size)
-        assert found.proved or holds_at(function, found.violation)
-        verdicts.add(found.verdict)
-    assert verdicts == {Verdict.PROVED, Verdict.REFUTED}
-
-
 def nearly_modular(chosen: frozenset[int]) -> float:
     """f(0 1) exceeds f(0) + f(1) by 2**-105, which the float sum of these two does not show."""
     table = {frozenset(): 0.0, frozenset({0}): 1.0, frozenset({1}): 2.0**-52 * (1 - 2.0**-53)}
@@ -214,21 +196,6 @@ def test_what_rounding_leaves_open_stays_open_and_nothing_else(function, verdict
     found = exhaustive(function)
     assert found.verdict is verdict
     assert function.size != 2 or verdict is Verdict.UNKNOWN or found.violation.excess == 2.0**-105
-
-
-@pytest.mark.parametrize(
-    ("function", "violation"),
-    [
-        (quadratic([[0, -1, 4], [0, 0, -2], [0, 0, 0]]), Violation(frozenset({1}), 0, 2, 4.0)),
-        (cut(2, [(0, 1), (1, 0)], [-2, 1]), Violation(frozenset(), 0, 1, 1.0)),
-        (cut(2, [(0, 1), (1, 0)], [-1, 1]), None),  # made good by the opposite arc
-    ],
-)
-def test_negative_arcs_refute_by_their_pair_or_are_made_good(function: SetFunction, violation) -> None:
-    assert function.known.violation == violation
-    assert function.known.proved == exhaustive(function).proved == (violation is None)
-    assert violation is None or holds_at(function, violation)
-    assert not function.restricted(frozenset(), frozenset()).known.proved or violation is None
 
 
 def test_random_orders_refute_a_square_of_any_size_and_never_a_submodular_function() -> None:
@@ -259,21 +226,6 @@ def test_the_witness_of_a_base_is_a_violating_triple(constant: int) -> None:
     assert holds_at(function, found.violation)
     assert "exceed by 2" in exhaustive(function).reason
     assert not holds_at(iwata(4), Violation(frozenset(), 0, 1, 1.0))
-
-
-def test_noise_of_floats_is_no_violation() -> None:
-    """Sums of decimals miss equality by a unit or so beside a large constant."""
-    weights = [0.1, 0.2, 0.3, 0.7, 1e-9]
-    functions = [
-        oracle(5, lambda chosen: Fraction(10) ** 12 + total(weights, chosen)),
-        oracle(5, lambda chosen: sum(weights[i] for i in chosen), proved("modular")),
-    ]
-    rng = np.random.default_rng(1904)
-    for function in functions:
-        for _ in range(50):
-            order, other = rng.permutation(5), rng.permutation(5)
-            assert check_base(function, order, function.chain(order), other, function.chain(other)) is None
-    assert minimum_norm_point(functions[1]).settled
 
 
 # --- refusals -------------------------------------------------------------------------------------------

@@ -2,8 +2,6 @@
 
 import itertools
 import math
-from dataclasses import replace
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -15,20 +13,15 @@ from depl.benchmarks.studies.helpers.set_functions import (
 )
 from depl.heuristics.submodular.answers import Minimum, Proof, concluded
 from depl.heuristics.submodular.families import (
-    Graph,
-    concave_of_weight,
     cut,
     iwata,
-    square_root,
 )
 from depl.heuristics.submodular.function import (
     SetFunction,
     Verdict,
-    all_gains,
     all_values,
     oracle,
     proved,
-    subset_of_index,
 )
 from depl.heuristics.submodular.lovasz import greedy_certificate, proves
 from depl.heuristics.submodular.minimise import METHODS, brute_force, lovasz_planes, minimise, ranked
@@ -57,10 +50,9 @@ def agrees(function: SetFunction, method: str, least: float) -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("family", SUBMODULAR)
-@pytest.mark.parametrize("sizes", [(1, 2, 3, 6), pytest.param((5, 8), marks=pytest.mark.slow)])
-def test_every_method_finds_the_least_value_of_every_family(family, method, sizes):
+def test_every_method_finds_the_least_value_of_every_family(family, method):
     rng = np.random.default_rng(20260801)
-    for size in sizes:
+    for size in (1, 2, 3, 6):
         if family == "grid cut" and size == 1:
             continue  # a grid of one point has no arcs to draw
         function = SUBMODULAR[family](rng, size) if size > 1 else iwata(1)
@@ -68,39 +60,11 @@ def test_every_method_finds_the_least_value_of_every_family(family, method, size
         agrees(function, method, least)
 
 
-def mixed_instances(count: int) -> list[SetFunction]:
-    """``count`` instances, all families in turn, of 4 to 10 elements."""
-    rng = np.random.default_rng(500)
-    draws = list(SUBMODULAR.values())
-    return [draws[place % len(draws)](rng, int(rng.integers(4, 11))) for place in range(count)]
-
-
-def no_wrong_value(count: int) -> None:
-    functions = mixed_instances(count)
-    inside = 0
-    for function in functions:
-        least = brute_force(function)
-        inside += 0 < len(least.subset) < function.size
-        agrees(function, "minimum-norm-point", least.value)
-        if isinstance(getattr(function.gains, "__self__", None), Graph):
-            assert least_value(function) == pytest.approx(least.value, abs=1e-9)
-    assert 2 * inside >= count
-
-
-def test_no_wrong_value_on_a_sample_of_48_instances_against_all_subsets_and_minimum_cuts() -> None:
-    no_wrong_value(48)
-
-
-@pytest.mark.slow
-def test_no_wrong_value_on_500_instances_against_all_subsets_and_minimum_cuts() -> None:
-    no_wrong_value(500)
-
-
-def no_claim_on_other_functions(count: int) -> None:
+def test_no_optimum_is_claimed_on_a_sample_of_30_functions_that_are_not_submodular() -> None:
     rng = np.random.default_rng(77)
     draws = list(NOT_SUBMODULAR.values())
     wrong = 0
-    for place in range(count):
+    for place in range(30):
         function = draws[place % len(draws)](rng, int(rng.integers(4, 9)))
         least = float(all_values(function).min())
         found = minimise(function, "minimum-norm-point")
@@ -112,16 +76,7 @@ def no_claim_on_other_functions(count: int) -> None:
             assert holds_at(function, found.status.violation)
         assert minimise(function).value == pytest.approx(least)
         assert minimise(function).proof is Proof.ENUMERATION
-    assert wrong > count / 5  # that no optimum was claimed mattered
-
-
-def test_no_optimum_is_claimed_on_a_sample_of_30_functions_that_are_not_submodular() -> None:
-    no_claim_on_other_functions(30)
-
-
-@pytest.mark.slow
-def test_no_optimum_is_claimed_on_500_functions_that_are_not_submodular() -> None:
-    no_claim_on_other_functions(500)
+    assert wrong > 6  # that no optimum was claimed mattered
 
 
 @pytest.mark.parametrize("method", GENERAL)
@@ -149,42 +104,6 @@ def test_a_bound_above_the_value_contradicts_what_the_caller_said_and_proves_not
     believed = concluded(function, frozenset({0}), certificate, 3, status=proved("a lie"))
     assert believed.proof is Proof.NONE
     assert "not submodular" in believed.remark
-
-
-@pytest.mark.parametrize("method", ["auto", *GENERAL])
-@pytest.mark.parametrize(
-    ("function", "least", "subset"),
-    [
-        (concave_of_weight([1, 2, 3], square_root(), 1.0), 0.0, set()),
-        (concave_of_weight([1, 2, 3], square_root(), -5.0), math.sqrt(6) - 15, {0, 1, 2}),
-        (cut(4, [], 1), 0.0, None),  # zero everywhere
-    ],
-    ids=["nothing", "everything", "anything"],
-)
-def test_the_ends_are_found_and_a_constant_is_minimised(function, method, least, subset) -> None:
-    agrees(function, method, least)
-    assert subset in (None, minimise(function, method).subset)
-
-
-@pytest.mark.parametrize("count", [4, pytest.param(12, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("method", GENERAL)
-def test_a_constant_of_a_million_millions_costs_no_digit_of_the_optimum(method: str, count: int) -> None:
-    rng = np.random.default_rng(1902)
-    for place in range(count):
-        base = random_real_cut(rng, 5 + place % 4)
-        table = {
-            subset_of_index(index): 10**12 + Fraction(gain) for index, gain in enumerate(all_gains(base))
-        }
-        span = max(table.values()) - min(table.values())
-        told = oracle(base.size, table.__getitem__, proved("a cut"))
-        # sums of floats need not be a cut bit by bit
-        plain = oracle(base.size, lambda chosen, base=base: base.gain(chosen), proved("a cut"))
-        assert minimise(plain, method).settled
-        for function in (replace(base, start=Fraction(10**12)), told):
-            found = minimise(function, method)
-            assert found.settled
-            assert table[found.subset] - min(table.values()) <= span / 10**9
-            assert found.value == float(table[found.subset])
 
 
 # --- sizes beyond all subsets: two independent methods ------------------------------------------------
@@ -238,18 +157,6 @@ def test_no_false_claim_about_an_oracle_is_called_optimal() -> None:
     assert caught == 40  # every one of them
 
 
-def test_the_bases_of_an_answer_are_checked_against_each_other_before_what_was_told_is_repeated() -> None:
-    """A cut with one set lowered: a single base closes the gap, and its own orders show the violation."""
-
-    def evaluate(chosen: frozenset[int]) -> int:
-        return -5 if len(chosen) == 2 else -len(chosen)
-
-    found = minimum_norm_point(oracle(4, evaluate, known=proved("so I believe")), iterations=3)
-    assert found.proof is Proof.NONE
-    assert found.status.verdict is Verdict.REFUTED
-    assert "refuted" in found.remark
-
-
 # --- limits and refusals ------------------------------------------------------------------------------
 
 
@@ -282,14 +189,6 @@ def test_all_subsets_tell_values_apart_that_no_float_does_and_know_what_errors_h
     assert "known to" in doubtful.remark
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_of_no_elements_the_empty_set_is_best_and_numbers_of_numpy_are_values(method: str) -> None:
-    found = minimise(oracle(0, lambda subset: np.float32(1.5)), method)
-    assert (found.subset, found.value, found.optimal) == (frozenset(), 1.5, True)
-    for kind in (np.float32, np.int64, np.asarray):
-        assert minimise(oracle(3, lambda subset, kind=kind: kind(-len(subset))), method).value == -3
-
-
 def test_unknown_methods_and_uncovered_functions_are_refused() -> None:
     with pytest.raises(InvalidInputError, match="known are auto"):
         minimise(iwata(3), "simplex")
@@ -308,11 +207,10 @@ def test_large_functions_without_a_proof_get_an_answer_without_a_claim() -> None
 # --- the best sets in order ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("count", [1, pytest.param(3, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("family", SUBMODULAR)
-def test_the_twelve_best_sets_match_enumeration(family: str, count: int) -> None:
+def test_the_twelve_best_sets_match_enumeration(family: str) -> None:
     rng = np.random.default_rng(14)
-    for _ in range(count):
+    for _ in range(1):
         function = SUBMODULAR[family](rng, 7)
         found = list(itertools.islice(ranked(function), 12))
         expected = np.sort(all_values(function))[:12]
