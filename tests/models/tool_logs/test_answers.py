@@ -30,7 +30,6 @@ uneven steps | :step loss / 100 1 / 200 1 / 350 1 | | not evenly apart: say with
 steps from 100 | :step loss / 100 1 / 200 1 / 300 1 | | = a: 1 1 1
 steps from 99 | :step loss / 99 1 / 199 1 / 299 1 | | = a: 1 1 1
 steps from 0 | :step loss / 0 1 / 100 1 / 200 1 / 300 1 | | = a@0: 1 1 1 1
-steps from 0 to 99 | :step loss / 0 1 / 99 1 / 199 1 | | = a@0: 1 1 1
 steps of 2 | :step loss / 2 1 / 4 1 | | = a: 1 1
 steps of 10 | :step loss / 9 1 / 19 1 | | ~ epochs told by: step, 10 steps an epoch
 one step | :step loss / 500 1 | | say --steps-per-epoch N
@@ -174,8 +173,6 @@ rows of lines | a.jsonl {"loss": 0.9}\n{"other": 3}\n{"loss": 0.7}\n
 | | --epoch row if there is one row an epoch
 | epoch=row | = a: 0.9 0.7
 | epoch=row first=1 | = a@0: 0.9 0.7
-rows of lists | a.json {"l": [1, 0.8], "loss": [0.9, 0.7]} | epoch=row first=0 | = a: 0.9 0.7
-| epoch=row first=1 | = a@0: 0.9 0.7
 an offline file that is none | x.wandb epoch,loss\n1,2\n | | wandb leet inspect --json FILE
 no line that is an object | a.jsonl {"epoch": 1}\n{\n | | a.jsonl, row 2:
 a list in a line | b.jsonl [1]\n | | must be a JSON object, not list
@@ -203,23 +200,18 @@ no accuracy | | first=1 accuracy=acc | must be logged with every loss ... log.cs
 an accuracy of 750 per cent
 | first=1 accuracy=acc percent=1 | share in [0, 1], not 7.5 ... log.csv, row 4, column accuracy:
 a number of 400 digits in JSON Lines | :epoch loss / 1 HUGE | | has no loss in epoch
-a number of 400 digits in a list | a.json [{"epoch":1,"loss":HUGE}] | | has no loss in epoch
 an epoch of 400 digits | :epoch loss / HUGE 1 | | not inf
 a number of 400 digits at Keras | a.json {"loss":[1,HUGE]} | | has no loss in epoch
-a number of 400 digits at Flower | a.json {"losses_centralized":[[1,HUGE]]} | | has no loss in epoch
 a round of 400 digits | a.json {"losses_centralized":[[HUGE,1]]}
 | | a round must be a whole number from 0 on, not 'inf'
 a key of 400 digits | a.json {"evaluate_metrics_serverapp":{"HUGE":{"loss":1}}}
 | | a round must be a whole number from 0 on, not '1111
 a round ² | a.json {"evaluate_metrics_serverapp":{"²":{"loss":1}}}
 | | a round must be a whole number from 0 on, not '²'
-a key -5 | a.json {"evaluate_metrics_serverapp":{"-5":{"loss":1}}}
-| | a round must be a whole number from 0 on, not '-5'
 a round -5 | a.json {"losses_centralized":[[-5,1]]} | | a round must be a whole number from 0 on, not '-5'
 a round 1.5 | a.json {"losses_centralized":[[1.5,1]]} | | a round must be a whole number from 0 on, not '1.5'
 a round 1.0 | a.json {"losses_centralized":[[1.0,1],[2.0,0.5]]} | | = a: 1 0.5
 rounds that are no pairs | a.json {"losses_centralized":[[1,1,1]]} | | must be pairs [round
-rounds that are one number | a.json {"losses_centralized":5} | | must be pairs [round
 a round without metrics | a.json {"evaluate_metrics_serverapp":{"1":[1]}} | | must be metrics by name
 a list in a history | a.json {"loss":[1,[0.5]]} | | has no loss in epoch
 null in a history | a.json {"loss":[1,null]} | | has no loss in epoch
@@ -232,32 +224,23 @@ a folder called x² | | | hold nothing that was logged
 an evaluation before training | :epoch loss / 0 1 | first=1 | has no loss in epoch 1
 a round before training | a.json {"losses_centralized":[[0,1]]} | | has no loss in epoch 1
 epochs below 0 | :epoch loss / -3 1 | first=1 | has a loss of epoch -3
-a W&B run whose config is a list | a.jsonl {"num": 1, "type": "run", "run": {"config": [1]}}
-| | hold nothing that was logged
 a W&B run whose config is null | a.jsonl {"num": 1, "type": "run", "run": {"config": null}}
 | | hold nothing that was logged
 a W&B config updated by null | a.jsonl {"num": 1, "type": "config", "config": {"update": null}}
 | | hold nothing that was
-a W&B config updated by a list | a.jsonl {"num": 1, "type": "config", "config": {"update": [1]}}
-| | hold nothing that was
 a W&B history that is null | a.jsonl {"num": 1, "type": "history", "history": {"item": null}}
-| | hold nothing that was
-a W&B history that is a list | a.jsonl {"num": 1, "type": "history", "history": {"item": [1]}}
 | | hold nothing that was
 W&B records after a byte order mark | | | = a: 0.5
 W&B records with a line separator | | | = a: 0.5
 JSON Lines with line separators | | | = a: 0.5
 a list 20,000 deep | | | too deeply
 objects 20,000 deep | | | too deeply
-objects 970 deep | | | too deeply
 an mlflow step that is null | | | metric 1 of run r must be a number at a step, not step None
 an mlflow step that is text | | | metric 1 of run r must be a number at a step, not step 'one'
 an mlflow value that is null | | | has no loss in epoch
 an mlflow value that is text | | | metric 1 of run r must be a number at a step, not step
-an mlflow value that is bytes | | | metric 1 of run r must be a number at a step, not step
 an mlflow value that is infinite | | | has no loss in epoch
 an mlflow key that is null | | | metric 1 of run r must be a number at a step, not step
-an mlflow key that is bytes | | | metric 1 of run r must be a number at a step, not step
 an mlflow run called by bytes | | | = b'a': 0.5
 an mlflow run called by a number | | | = 5: 0.5
 an mlflow parameter of bytes | | stages= stages_from=hparams | has no hyperparameter 'stages'
@@ -354,10 +337,8 @@ METRICS = {
     "an mlflow step that is text": ("one", "loss", 0.5, 0),
     "an mlflow value that is null": (1, "loss", None, 0),
     "an mlflow value that is text": (1, "loss", "high", 0),
-    "an mlflow value that is bytes": (1, "loss", b"x", 0),
     "an mlflow value that is infinite": (1, "loss", 1.7976931348623157e308, 0),
     "an mlflow key that is null": (1, None, 0.5, 0),
-    "an mlflow key that is bytes": (1, b"loss", 0.5, 0),
 }
 MADE: dict[str, Mapping[str, str | bytes] | Callable[[Path], Path]] = {
     "mlflow without steps": store([(0, "loss", value, 0) for value in (0.9, 0.8, 0.7)]),
@@ -381,7 +362,6 @@ MADE: dict[str, Mapping[str, str | bytes] | Callable[[Path], Path]] = {
     "JSON Lines with line separators": lines('{"epoch":1,"loss":0.5,"note":"a\u2028b\x85"}'),
     "a list 20,000 deep": {"a.json": "[" * 20_000 + "]" * 20_000},
     "objects 20,000 deep": lines('{"a":' * 20_000 + "1" + "}" * 20_000),
-    "objects 970 deep": lines('{"a":' * 970 + "1" + "}" * 970),
     **{name: store([metric]) for name, metric in METRICS.items()},
     "an mlflow run called by bytes": store(name=b"a"),
     "an mlflow run called by a number": store(name=5),

@@ -1,6 +1,10 @@
-"""Logs as the tools themselves wrote them: what is read from each, and that all agree."""
+"""Logs as the tools themselves wrote them, which all agree; states, stores and hyperparameters."""
 
 import functools
+import gzip
+import json
+import re
+import tarfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,13 +18,16 @@ from depl.models.foundation.errors import InvalidInputError
 from depl.models.tool_logs.finding import read_logs
 from depl.models.tool_logs.importing import Imported, import_logs
 from depl.models.tool_logs.points import TOOLS
+from depl.models.traces import sheets
 from depl.models.traces.table import Traces
-from tests.cases.tool_log_cases import DENSE, EVERY, LOGS, Logged, unpacked
+from tests.cases.tool_log_cases import DENSE, EVERY, LOGS, Logged, losses_of, put, read, refusal, unpacked
+from tests.cases.written_logs import store
+from tests.checks.rooms import ROOT
 
 ALIKE = ("wandb-offline", "wandb-inspect", "wandb", "wandb-history", "mlflow-files", "mlflow", "transformers")
 
 
-def read(logged: Logged, folder: Path, *more: str) -> Imported:
+def imported(logged: Logged, folder: Path, *more: str) -> Imported:
     path = str(unpacked(logged, folder))
     _, options = parsed(["traces", "import", path, *logged.options, *more])
     return import_logs(options.paths, choices_of(options))
@@ -29,7 +36,7 @@ def read(logged: Logged, folder: Path, *more: str) -> Imported:
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Imported]:
     """What is read of a log, once."""
-    return functools.cache(lambda name: read(EVERY[name], tmp_path_factory.mktemp(name)))
+    return functools.cache(lambda name: imported(EVERY[name], tmp_path_factory.mktemp(name)))
 
 
 def by_name(traces: Traces) -> dict[str, list[object]]:
@@ -52,7 +59,7 @@ def test_every_log_is_recognised_and_has_all_runs_and_epochs(name, found, tmp_pa
     assert set(traces.last_epochs.tolist()) == {16}
     assert traces.epoch.min() == (0 if name.startswith("flower") else 1)
     assert not found(name).notes
-    said = read(EVERY[name], tmp_path, "--from", EVERY[name].tool)
+    said = imported(EVERY[name], tmp_path, "--from", EVERY[name].tool)
     assert by_name(said.traces) == by_name(traces)
     assert not said.log.why
 
@@ -80,7 +87,7 @@ def test_what_lightning_logged_is_its_validation_loss_epoch_by_epoch(found):
 
 
 def test_what_clients_evaluated_has_no_round_before_training():
-    found = read(EVERY["flower-result"]._replace(options=("--loss", "eval_loss", *DENSE)), LOGS)
+    found = imported(EVERY["flower-result"]._replace(options=("--loss", "eval_loss", *DENSE)), LOGS)
     assert found.traces.epoch.min() == 1
     assert found.facts[0] == ("loss", "distributed/eval_loss")
 
@@ -96,3 +103,135 @@ def test_a_pickle_is_never_opened_and_a_folder_without_logs_is_refused(tmp_path)
     ):
         with pytest.raises(InvalidInputError, match=words):
             read_logs(*asked)
+
+
+# --- states, stores and hyperparameters -----------------------------------------------------------------
+
+
+Row = dict[str, object]
+
+
+def evaluated(*pairs: tuple[float, float], per_epoch: int = 10) -> list[Row]:
+    """Rows of training and of evaluation at the ends of epochs."""
+    rows: list[Row] = []
+    for epoch, loss in pairs:
+        place: Row = {"epoch": epoch, "step": round(epoch * per_epoch)}
+        rows += [{"loss": loss + 1, "learning_rate": 1e-5, **place}] if epoch else []
+        rows.append({"eval_loss": loss, "eval_runtime": 0.5, **place})
+    return rows
+
+
+def state(rows: list[Row], **more: object) -> str:
+    return json.dumps({"epoch": 3.0, "global_step": 30, "best_metric": None, "log_history": rows, **more})
+
+
+SUMMARY: Row = {"train_loss": 1.0, "train_runtime": 3.5, "epoch": 3.0, "step": 30}
+THREE = [(1.0, 0.9), (2.0, 0.6), (3.0, 0.7)]
+AT_THE_END: Row = {"epoch": 3.0, "step": 30}
+STATES = {
+    "epochs": (evaluated(*THREE), THREE),
+    "before training": (evaluated((0, 2.0), *THREE), [(0, 2.0), *THREE]),
+    "rounded": (evaluated((0.9984, 0.9), (1.9968, 0.6), (2.9952, 0.7)), THREE),
+    "steps": (evaluated((0.33, 0.9), (0.66, 0.6), (0.99, 0.7), per_epoch=100), THREE),
+    "summary": ([*evaluated(*THREE), SUMMARY], THREE),
+    "best model": ([*evaluated(*THREE), SUMMARY, {"eval_loss": 0.6, **AT_THE_END}], THREE),
+    "last model": ([*evaluated(*THREE), SUMMARY, {"eval_loss": 0.7, **AT_THE_END}], THREE),
+    "once": ([SUMMARY | {"epoch": 1.0}, {"eval_loss": 0.6, "epoch": 1.0, "step": 30}], [(1, 0.6)]),
+}
+
+
+@pytest.mark.parametrize(("rows", "wanted"), STATES.values(), ids=STATES)
+def test_a_state_of_a_trainer_is_read_with_whole_epochs(rows, wanted, tmp_path):
+    put(tmp_path, {"seed1/trainer_state.json": state(rows)})
+    found = read(tmp_path, loss="eval_loss")
+    assert (found.log.tool, losses_of(found)) == ("transformers", {"seed1": dict(wanted)})
+    alone = put(tmp_path, {"b.json": json.dumps({"log_history": rows})})
+    assert losses_of(read(alone, loss="eval_loss")) == {"b": dict(wanted)}
+
+
+def test_the_longest_state_of_a_run_counts_and_side_files_are_passed_over(tmp_path):
+    for seed in (1, 2):
+        files = {
+            "trainer_state.json": state([*evaluated(*THREE), SUMMARY], trial_params={"width": 64 * seed}),
+            "all_results.json": '{"epoch": 3.0, "eval_loss": 0.7, "train_loss": 1.0}',
+            "config.json": '{"architectures": ["A"], "id2label": {"0": "a"}, "vocab_size": 10}',
+            "training_args.bin": b"PK\x03\x04",
+        }
+        for epoch in (1, 2, 3):
+            files[f"checkpoint-{10 * epoch}/trainer_state.json"] = state(evaluated(*THREE[:epoch]))
+        put(tmp_path / f"seed{seed}", files)
+    found = read(tmp_path, loss="eval_loss", stages=(), model="width", cluster_name="gpu")
+    assert losses_of(found) == {"seed1": dict(THREE), "seed2": dict(THREE)}
+    assert set(found.traces.model.tolist()) == {"64", "128"}
+    assert set(found.traces.cluster.tolist()) == {"gpu"}
+    assert len(found.log.unread) == 6
+
+
+def test_a_state_that_an_earlier_training_left_is_refused(tmp_path):
+    left = state(evaluated((1.0, 0.9), (2.0, 0.5)))
+    states = {
+        "run/trainer_state.json": state(evaluated(*THREE)),
+        "run/checkpoint-20/trainer_state.json": left,
+    }
+    told = refusal(put(tmp_path, states), loss="eval_loss")
+    assert "checkpoint-20" in told
+    assert "is no beginning of" in told
+
+
+def test_what_is_unpacked_is_limited_too(tmp_path, monkeypatch):
+    path = put(tmp_path, {"a.csv.gz": gzip.compress(b"epoch,loss\n1,2\n" * 9)})
+    inflated = sheets.inflated
+    monkeypatch.setattr(sheets, "inflated", lambda content, path: inflated(content, path, 100))
+    assert "the most that is read" in refusal(path)
+
+
+def test_deleted_runs_of_a_store_are_named(tmp_path):
+    path = store(more="INSERT INTO runs VALUES ('s', 'b', 2, 'deleted');")(tmp_path)
+    assert read(path).log.unread == {f"{path}, b": "a run that was deleted"}
+
+
+def test_model_and_cluster_are_hyperparameters_as_well_as_columns(tmp_path):
+    for version, width in ((0, 64), (1, 128)):
+        table, told = "epoch,step,loss\n0,1,0.9\n1,2,0.8\n", f"width: {width}\nsite: edge\n"
+        put(tmp_path / f"version_{version}", {"metrics.csv": table, "hparams.yaml": told})
+    found = read(tmp_path, stages=(), model="width", cluster="site")
+    pairs = zip(found.traces.model.tolist(), found.traces.cluster.tolist(), strict=True)
+    assert set(pairs) == {("64", "edge"), ("128", "edge")}
+    assert dict(found.facts)["stages told by"] == "the hyperparameter 'width' and the hyperparameter 'site'"
+    assert "does not say which model was trained where" in refusal(tmp_path, stages=(), model="depth")
+
+
+# --- where committed logs are from ----------------------------------------------------------------------
+
+
+MADE_ELSEWHERE = re.compile(rb"/(tmp|work|root|opt)/")
+
+
+def contents():
+    """Every file, those of archives too, by name."""
+    for path in filter(Path.is_file, LOGS.rglob("*")):
+        if path.name.endswith(".tar.gz"):
+            with tarfile.open(path) as packed:
+                files = [(one.name, packed.extractfile(one)) for one in packed if one.isfile()]
+                yield from ((f"{path.name}/{name}", file.read()) for name, file in files)
+        else:
+            content = path.read_bytes()
+            yield path.name, gzip.decompress(content) if path.suffix == ".gz" else content
+
+
+def test_no_log_holds_a_folder_of_the_machine_that_made_it():
+    assert not [name for name, content in contents() if MADE_ELSEWHERE.search(content)]
+
+
+def test_versions_of_the_logs_are_those_that_the_check_installs():
+    stated = (LOGS / "PROVENANCE.md").read_text(encoding="utf-8")
+    wanted = (ROOT / ".ci" / "tool_logs.txt").read_text(encoding="utf-8")
+    pins = re.findall(r"(?m)^([\w-]+)==(\S+)$", wanted)
+    assert len(pins) == 8
+    assert not [name for name, version in pins if not re.search(rf"- {name} {re.escape(version)}\b", stated)]
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_every_tool_has_logs_and_a_row_of_provenance(tool):
+    assert any(path.is_file() for path in (LOGS / tool).rglob("*"))
+    assert f"| `{tool}/" in (LOGS / "PROVENANCE.md").read_text(encoding="utf-8")
