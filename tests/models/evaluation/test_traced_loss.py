@@ -20,19 +20,18 @@ from depl.models.evaluation import traced_survival as traced_module
 from depl.models.evaluation.evaluate import evaluate, final_loss, plan_steps
 from depl.models.evaluation.traced_law import epochs_ahead, lent, runs_to_carry
 from depl.models.evaluation.traced_loss import (
-    EndLaw,
     end_law,
     require_supported,
     traced_steps,
     untrained_law,
     whole,
 )
-from depl.models.evaluation.traced_support import outside_support
+from depl.models.evaluation.traced_support import extreme_predictions, outside_support
 from depl.models.evaluation.traced_survival import traced_survival
 from depl.models.foundation.documents import decode_document, encode_document
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.problem.affine_law import Known, Position
-from depl.models.problem.epochs import FinalLoss, Term, compose
+from depl.models.problem.epochs import compose
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 from depl.models.problem.traced_law import FittedStep, ObservedRun, Stage, TracedLaw
@@ -43,7 +42,7 @@ from tests.cases.observed_run_cases import observed_cases, rest_of
 from tests.cases.traced_law_cases import cases, halves, plan_of, verified
 from tests.oracles import traced_law as oracle_module
 from tests.oracles.traced_law import Oracle, Schedule, Section, sections
-from tests.problems import atoms, refusal
+from tests.problems import refusal
 
 
 @pytest.fixture(scope="module")
@@ -77,6 +76,8 @@ def test_the_final_loss_is_that_of_all_combinations(laws):
                 assert found.violation(maximum).exact == wanted
                 assert found.exceedance(found.limit(maximum)).exact == wanted
                 assert verified(document, schedule, maximum) == wanted
+            if document.scale == "log":  # of which no loss is 0 or less
+                assert [found.violation(maximum).exact for maximum in (0.0, -1.0)] == [1, 1]
             order = np.argsort(values)
             reached = np.cumsum(weights[order])
             for budget in (Fraction(1, 20), Fraction(3, 10)):
@@ -101,6 +102,25 @@ def test_schedules_are_inside_the_support_as_its_statement_says(laws):
             assert (traced_loss(document, schedule).outside is None) == supported
             inside, outside = inside + supported, outside + (not supported)
     assert min(inside, outside) > len(laws)
+
+
+def test_extreme_predictions_are_those_at_the_first_and_the_last_start_of_the_hull():
+    """After the predecessor that a row is of alone, or any; from the ends of what the row was fitted to."""
+    most = 0
+    for document, oracle, _ in cases(8):
+        wanted = set()
+        for (trained, first, age, previous), row in oracle.rows.items():
+            before = None if first else previous or ("any", "other")
+            hull = [start for start in range(8) if oracle._in_hull(Section(trained, before, start, age))]
+            for start in [0] if first else sorted({*hull[:1], *hull[-1:]}):
+                losses = [oracle.losses[run][k - 1] for run, k in row.pool]
+                mean = row.intercept + row.slope * oracle_module.regressor(start)
+                ends = (mean + row.retention * end for end in (min(losses), max(losses)))
+                wanted |= {(trained, previous, age, start, round(end, 9)) for end in ends}
+            most = max(most, len(hull))
+        found = extreme_predictions(document.law)
+        assert {(*place[:2], place.age, place.start, round(end, 9)) for place, _, end in found} == wanted
+    assert most > 2
 
 
 def forked(law: TracedLaw) -> TracedLaw:
@@ -209,15 +229,6 @@ def test_logarithms_and_runs_kept_together_have_no_steps_of_the_loss():
     ):
         with pytest.raises(NotCoveredError, match=words):
             ask()
-
-
-def test_no_loss_of_a_law_of_logarithms_is_zero_or_less():
-    law = EndLaw(FinalLoss(0.0, ((Term(1.0, atoms(-50.0, 0.0)), 1),)), "log")
-    found = [law.violation(maximum).exact for maximum in (-1.0, 0.0, 1e-30, 0.5, 1.0)]
-    assert found == [1, 1, 1, Fraction(1, 2), 0]
-    assert law.limit(0.0) == -math.inf
-    assert (law.mean(), law.variance()) == pytest.approx((0.5, 0.25))
-    assert law.quantile(Fraction(1, 10)).lower <= 1 <= law.quantile(Fraction(1, 10)).upper
 
 
 @pytest.mark.parametrize("residuals", ["per_run", "independent"])
