@@ -3,7 +3,6 @@
 import json
 
 import jsonschema
-import msgspec
 import numpy as np
 import pytest
 
@@ -102,13 +101,10 @@ def test_a_margin_that_too_few_plans_tell_is_never_lost_silently():
     assert (found.traced_law.care, found.traced_law.only_whole_runs) == (0.95, True)
     told = only_whole_runs(found.traced_law)
     assert "takes 19 schedules that can be held out; the traces have 3" in told
+    assert found.traced_law.settled_epochs == SETTLED_EPOCHS == 3
     none, zero = (fit_instance(TRACES, setup(), care=care) for care in (None, 0))
     assert zero.to_json() == none.to_json()
-    assert (none.traced_law.care, none.traced_law.deviations) == (None, ())
-    assert not none.traced_law.only_whole_runs
-    assert found.traced_law.settled_epochs == SETTLED_EPOCHS == 3
-    sure = fit_instance(TRACES, setup(), confidence=0.9, name="mine")
-    assert (sure.traced_law.confidence, sure.name, found.name) == (0.9, "mine", "cut-net")
+    assert (none.traced_law.deviations, none.traced_law.only_whole_runs) == ((), False)
 
 
 def test_an_error_rate_may_take_the_place_of_the_loss():
@@ -225,14 +221,6 @@ def test_an_instance_has_all_that_the_setup_has_and_a_setup_survives_its_own_jso
     given = setup(target=target).with_improvements(BOTH, 3.5, name="other")
     assert (given.target.initial_loss, given.target.round_deadline, given.name) == (4, 9, "other")
     assert Setup.from_json(setup().to_json()) == setup()
-
-
-def test_another_target_replaces_the_bound_alone():
-    found = setup().replace_target(1.5)
-    assert found.target == msgspec.structs.replace(setup().target, maximum_loss=1.5)
-    assert found.replace_target(1.5) == found
-    assert [row.path for row in found.provenance] == ["$", "$.target.maximum_loss"]
-    assert {row.source for row in found.provenance} == {"assumed"}
 
 
 WRONG = """

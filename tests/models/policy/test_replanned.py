@@ -76,21 +76,13 @@ def test_a_run_goes_on_from_its_log_without_solving_anything_again(tmp_path, mon
     assert short.read_text(encoding="utf-8") == log.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "words"),
-    [
-        ('"full"', '"pruned"', "line 2 is not what this policy decides: next_model is 'full' and would be"),
-        ('"resources": ', '"resources": -', "line 2: Expected `float` >= 0.0"),
-        ('"plan": {', '"plans": {', "line 2"),
-    ],
-)
-def test_a_log_with_another_plan_or_none_is_refused(tmp_path, old, new, words):
+def test_a_log_with_another_plan_is_refused(tmp_path):
     log = tmp_path / "run.jsonl"
     promised(log).start()
     begun, plan, rest = log.read_text(encoding="utf-8").partition('"plan": {')
-    log.write_text(begun + (plan + rest).replace(old, new), encoding="utf-8")
-    with pytest.raises(depl.InvalidInputError, match=words):
-        Controller.resume(promised_plan(), log, instance=spent_promise(), replan=True)
+    log.write_text(begun + plan + rest.replace('"full"', '"pruned"'), encoding="utf-8")
+    told = str(refusal(Controller.resume, promised_plan(), log, instance=spent_promise(), replan=True))
+    assert "line 2 is not what this policy decides: next_model is 'full' and would be" in told
 
 
 def test_a_run_of_an_instance_begins_with_the_plan_that_is_found_and_counts_on_the_time_it_took(tmp_path):

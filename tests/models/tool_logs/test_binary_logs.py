@@ -18,7 +18,7 @@ from depl.models.tool_logs.binary_logs import read_offline as reader_of_offline_
 from depl.models.tool_logs.finding import read_logs
 from depl.models.tool_logs.points import UNFINISHED, LoggedRun, runs_of
 from tests import problems
-from tests.cases.tool_log_cases import EVERY, put, read, refusal, unpacked
+from tests.cases.tool_log_cases import put, read, refusal
 from tests.cases.written_logs import as_number, event, events, history, offline, record, told, varint
 
 
@@ -131,16 +131,6 @@ def test_a_damaged_offline_file_is_refused_with_its_record(tmp_path):
     caught = problems.refusal(read_offline, path)
     assert "checksum is wrong" in caught.message
     assert caught.path == f"{path}, record 2"
-
-
-def test_what_wandb_itself_shows_of_an_offline_file_is_what_is_read(tmp_path):
-    """``wandb leet inspect --json`` is a reader that shares nothing with ours."""
-    own, theirs = (
-        read_logs([unpacked(EVERY[name], tmp_path)]).runs for name in ("wandb-offline", "wandb-inspect")
-    )
-    for one, other in zip(own, theirs, strict=True):
-        assert (one.name, one.settings) == (other.name, other.settings)
-        assert [point.values for point in one.points] == [point.values for point in other.points]
 
 
 def test_a_store_of_mlflow_that_is_another_database_is_refused(tmp_path):
