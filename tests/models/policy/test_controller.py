@@ -227,13 +227,10 @@ def test_every_run_ends_where_a_controller_ends_it(policy):
         found |= {run: (some.end, some.epoch, cost, state) for run, cost, state in ended}
     wanted = [led_alone(policy, row) for row in losses.tolist()]
     assert len({end for end, *_ in wanted}) >= 3
+    assert policy != by_hand() or greatest_costs(policy) == [6.0, 5.0, 2.5, 2.5, 0.0]
     for run, (end, epoch, cost, state) in enumerate(wanted):
         assert found[run][:3] == (end, epoch, cost), run
         assert found[run][3] == state or end == "beyond", run
-
-
-def test_the_greatest_cost_is_that_of_the_dearest_way():
-    assert greatest_costs(by_hand()) == [6.0, 5.0, 2.5, 2.5, 0.0]
 
 
 @pytest.fixture
@@ -303,6 +300,7 @@ def test_a_log_that_is_no_name_of_a_file_is_refused(policy, name, words, begin):
 CHANGED = """
 0 | depl-run | depl-plan | line 1 does not open a 'depl-run' log
 0 | "version": 1 | "version": 2 | version 2 is not known
+2 | 0.82 | 0.84 |
 2 | 0.82 | 0.2 | line 3 is not what this policy decides: ledger is 9 and would be 2
 2 | "switch" | "continue" | line 3 is not what this policy decides: decision is 'continue'
 2 | "loss": 0.82 | "loss": "low" | line 3: a loss is a number
@@ -320,13 +318,10 @@ def test_a_log_that_was_changed_is_refused_with_its_line(policy, log, row):
     text = log.read_text(encoding="utf-8").splitlines()
     text[int(line)] = text[int(line)].replace(old, new, 1)
     log.write_text("\n".join(text) + "\n", encoding="utf-8")
+    if not words:  # the loss is in the same cell, and so all is as it was but the next noise
+        assert Controller.resume(policy, log).epoch == 2
+        return
     assert words in str(refusal(Controller.resume, policy, log))
-
-
-def test_a_loss_that_was_changed_within_its_cell_makes_no_other_decision(policy, log):
-    begun(policy, log, 3)
-    log.write_text(log.read_text(encoding="utf-8").replace("0.82", "0.84"), encoding="utf-8")
-    assert Controller.resume(policy, log).epoch == 2
 
 
 def test_a_second_writer_waits_for_the_first_and_is_then_refused(policy, log):

@@ -34,8 +34,7 @@ steps of 2 | :step loss / 2 1 / 4 1 | | = a: 1 1
 steps of 10 | :step loss / 9 1 / 19 1 | | ~ epochs told by: step, 10 steps an epoch
 one step | :step loss / 500 1 | | say --steps-per-epoch N
 | steps_per_epoch=500 | = a: 1
-epochs from 0 | :epoch loss / 0 1 / 1 1 / 2 1
-| | say --first 0 if that is the first trained epoch, or --first 1
+epochs from 0 | :epoch loss / 0 1 / 1 1 / 2 1 | | say --first 0 if that is
 | first=0 | = a: 1 1 1
 | first=1 | = a@0: 1 1 1
 a late beginning | :epoch loss / 3 1 / 4 1 | | its first loss is of epoch 3
@@ -91,7 +90,7 @@ no loss in a second training | :epoch loss / 1 4 / 2 3 / 1 5 / 2 null
 | on_repeated=last | has no loss in epoch 2
 a key that is not read | :epoch loss lr / 1 1 3 / 1 1 3 | on_repeated=last | ~ not read: 1 key: lr
 a run that diverged | a.jsonl :epoch loss / 1 1 / 2 1 & b.jsonl :epoch loss / 1 2 / 2 NaN
-| | --on-missing (on_missing) may be end or drop ... it then counts as a miss
+| | may be end or drop ... it then counts as a miss
 | on_missing=end | = a: 1 1, b: 2
 | on_missing=drop | = a: 1 1
 a key by its end | a.jsonl {"epoch": 1, "val": {"loss": 1}, "test": {"loss": 2, "f1": 0.5}}
@@ -182,12 +181,10 @@ text in a history | a.json {"loss": [1, "high"]}\n | | loss must hold numbers, n
 lines of training | log.csv run,epoch,loss,t\na,1,,3\na,1,2,\na,2,1,\na,2,,4\n | | = a: 2 1
 no loss at all | log.csv run,epoch,loss\na,1,nan\n | on_missing=drop | no run is left
 runs by their columns | | first=1 | = a@0: 2.5 1.5 1.25, b@0: 2.25 1.75
-a run that stopped
-| first=1 | has no loss in epoch 2; --on-missing (on_missing) may be end or drop ... row 4, column loss:
+a run that stopped | | first=1 | has no loss in epoch 2 ... may be end or drop ... row 4, column loss:
 | first=1 on_missing=end | = a@0: 2.5 1.5, b@0: 2.25 1.75
 | first=1 on_missing=drop | = b@0: 2.25 1.75
-a run that became infinite
-| first=1 | no loss in epoch 1; --on-missing (on_missing) may be end or drop ... row 3, column loss:
+a run that became infinite | | first=1 | no loss in epoch 1 ... may be end or drop ... row 3, column loss:
 | first=1 on_missing=end | = a@0: 2.5, b@0: 2.25 1.75
 | first=1 on_missing=drop | = b@0: 2.25 1.75
 a loss that is missing in the middle
@@ -202,14 +199,12 @@ an accuracy of 750 per cent
 a number of 400 digits in JSON Lines | :epoch loss / 1 HUGE | | has no loss in epoch
 an epoch of 400 digits | :epoch loss / HUGE 1 | | not inf
 a number of 400 digits at Keras | a.json {"loss":[1,HUGE]} | | has no loss in epoch
-a round of 400 digits | a.json {"losses_centralized":[[HUGE,1]]}
-| | a round must be a whole number from 0 on, not 'inf'
+a round of 400 digits | a.json {"losses_centralized":[[HUGE,1]]} | | whole number from 0 on, not 'inf'
 a key of 400 digits | a.json {"evaluate_metrics_serverapp":{"HUGE":{"loss":1}}}
-| | a round must be a whole number from 0 on, not '1111
-a round ² | a.json {"evaluate_metrics_serverapp":{"²":{"loss":1}}}
-| | a round must be a whole number from 0 on, not '²'
-a round -5 | a.json {"losses_centralized":[[-5,1]]} | | a round must be a whole number from 0 on, not '-5'
-a round 1.5 | a.json {"losses_centralized":[[1.5,1]]} | | a round must be a whole number from 0 on, not '1.5'
+| | whole number from 0 on, not '1111
+a round ² | a.json {"evaluate_metrics_serverapp":{"²":{"loss":1}}} | | whole number from 0 on, not '²'
+a round -5 | a.json {"losses_centralized":[[-5,1]]} | | whole number from 0 on, not '-5'
+a round 1.5 | a.json {"losses_centralized":[[1.5,1]]} | | whole number from 0 on, not '1.5'
 a round 1.0 | a.json {"losses_centralized":[[1.0,1],[2.0,0.5]]} | | = a: 1 0.5
 rounds that are no pairs | a.json {"losses_centralized":[[1,1,1]]} | | must be pairs [round
 a round without metrics | a.json {"evaluate_metrics_serverapp":{"1":[1]}} | | must be metrics by name
@@ -218,18 +213,17 @@ null in a history | a.json {"loss":[1,null]} | | has no loss in epoch
 all of a Keras History | a.json {"history":{"loss":[1,0.5]},"epoch":[0,1],"params":{"epochs":2}}
 | | = a: 1 0.5
 a history with a figure beside | a.json {"loss":[1,0.5],"best":3} | | = a: 1 0.5
-a history of no epochs | a.json {"loss":[]} | | hold nothing that was logged
+a history of no epochs | a.json {"loss":[]} | | hold nothing
 a file called x² | | | = x²: 0.5
-a folder called x² | | | hold nothing that was logged
+a folder called x² | | | hold nothing
 an evaluation before training | :epoch loss / 0 1 | first=1 | has no loss in epoch 1
 a round before training | a.json {"losses_centralized":[[0,1]]} | | has no loss in epoch 1
 epochs below 0 | :epoch loss / -3 1 | first=1 | has a loss of epoch -3
-a W&B run whose config is null | a.jsonl {"num": 1, "type": "run", "run": {"config": null}}
-| | hold nothing that was logged
+a W&B run whose config is null | a.jsonl {"num": 1, "type": "run", "run": {"config": null}} | | hold nothing
 a W&B config updated by null | a.jsonl {"num": 1, "type": "config", "config": {"update": null}}
-| | hold nothing that was
+| | hold nothing
 a W&B history that is null | a.jsonl {"num": 1, "type": "history", "history": {"item": null}}
-| | hold nothing that was
+| | hold nothing
 W&B records after a byte order mark | | | = a: 0.5
 W&B records with a line separator | | | = a: 0.5
 JSON Lines with line separators | | | = a: 0.5
