@@ -48,8 +48,7 @@ def test_a_scenario_has_its_own_rows_alone_and_tells_probability_and_first_stage
     program = depl.program(tiny, 8)
     before = sorted(program.eq3_quantile)
     names = scenario_names_creator(8)
-    assert names == [f"scenario{s}" for s in range(1, 9)]
-    assert scenario_names_creator(2, 3) == ["scenario4", "scenario5"]
+    assert scenario_names_creator(2, 3) == names[3:5] == ["scenario4", "scenario5"]
     for name in names:
         model = scenario_creator(name, program=program)
         number = int(name.removeprefix("scenario"))
@@ -68,8 +67,7 @@ def test_a_scenario_that_every_plan_misses_is_not_met(tiny):
     program.del_component(program.missed_anyway)
     program.missed_anyway = pyo.Set(initialize=[9])
     program.scenarios.add(9)
-    model = scenario_creator("scenario9", program=program)
-    assert pyo.value(model.met_or_missed.upper) == 0
+    assert pyo.value(scenario_creator("scenario9", program=program).met_or_missed.upper) == 0
 
 
 def test_the_command_line_of_mpi_sppy_finds_the_instance():

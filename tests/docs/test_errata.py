@@ -1,7 +1,7 @@
 """Every number on the errata page, recomputed.
 
-The reductions of E6 are tested in ``tests/instances/reductions``, the inequalities of E10 in
-``tests/heuristics/paper/test_guarantees.py`` and its families in ``tests/instances/test_counterexamples.py``.
+The conditions of E4 are tested in ``tests/heuristics/data``, the reductions of E6 and the families of E10 in
+``tests/instances``, the inequalities of E10 in ``tests/heuristics/paper``.
 """
 
 import itertools
@@ -12,8 +12,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy import optimize, special, stats
 
 import depl
@@ -91,22 +89,22 @@ def test_e1_the_letter_of_6_forbids_the_optimum_of_tiny_and_costs_15_percent() -
 
 
 def test_e2_charging_transfers_in_every_epoch_changes_the_choice_of_data() -> None:
+    gain = ConstantImprovement(noise=Deterministic(value=1.0))
     instance = Instance(
         name="transfers",
         clusters=(Cluster(name="n", capacity=100, bandwidth=1, unit_cost=1),),
         datasets=(Dataset(name="a", volume=0.5), Dataset(name="b", volume=0.5)),
-        models=(Model(name="m", size=0, improvement=ConstantImprovement(noise=Deterministic(value=1.0))),),
+        models=(Model(name="m", size=0, improvement=gain),),
         target=Target(initial_loss=2, maximum_loss=0, quantile_level=0.9, maximum_epochs=6, maximum_time=4.0),
         transfers=(Transfer(dataset="b", cluster="n", cost=0.75),),
         data_law=PowerDataLaw(p=1.0),
     )
     plans = [
-        cheapest(instance, [("m", "n")] * count, {"n": tuple(data)}) for count, data in ((2, "ab"), (4, "a"))
+        cheapest(instance, [("m", "n")] * count, {"n": tuple(at)}) for count, at in ((2, "ab"), (4, "a"))
     ]
     for letter, costs in ((False, (1.75, 2)), (True, (2.5, 2))):
-        found = [
-            evaluate(instance, plan, Reading(transfer_every_epoch=letter), quantile=False) for plan in plans
-        ]
+        reading = Reading(transfer_every_epoch=letter)
+        found = [evaluate(instance, plan, reading, quantile=False) for plan in plans]
         assert all(value.feasible for value in found)
         assert [value.cost for value in found] == pytest.approx(costs)
     assert all(words in section(2) for words in ("= 1.75`", "= 2`", "costs 2.5 and loses"))
@@ -114,10 +112,8 @@ def test_e2_charging_transfers_in_every_epoch_changes_the_choice_of_data() -> No
 
 def test_e3_the_printed_complexity_is_below_one_step() -> None:
     models, epochs = 3, 20
-    states(3, "5.76", (models * epochs * ETA**2) ** 2 / 1e12, exact=True)
-    states(3, "2.25", models**2 * epochs**2 / ETA**4 * 1e6, exact=True)
-    assert r"5.76 \cdot 10^{12}" in section(3)
-    assert r"2.25 \cdot 10^{-6}" in section(3)
+    states(3, r"5.76 \cdot 10^{12}", (models * epochs * ETA**2) ** 2 / 1e12, 10, 12, exact=True)
+    states(3, r"2.25 \cdot 10^{-6}", models**2 * epochs**2 / ETA**4 * 1e6, 10, 6, exact=True)
 
 
 def test_e4_numbers_of_the_page() -> None:
@@ -126,50 +122,21 @@ def test_e4_numbers_of_the_page() -> None:
     states(4, "= 11`, 10.336 for either, 10.144", one, two, three)
     states(4, "20.673", 2 * two)
     states(4, "21.144", one + three)
-    helps_later = [(5 - 2 * ln(q)) * q for q in (3, 6, 9)]
-    for words, value in zip(("8.408", "8.499", "5.450"), helps_later, strict=True):
-        states(4, words, value)
+    for words, q in (("8.408", 3), ("8.499", 6), ("5.450", 9)):
+        states(4, words, (5 - 2 * ln(q)) * q)
     states(4, "12, 10, 12", *(math.ceil(5 - 2 * ln(q)) * q for q in (4, 5, 6)))
     states(4, "7.757, 8, 9", *(max(5 - 2 * ln(q), 1) * q for q in (7, 8, 9)))
 
 
-@given(st.floats(0.05, 20), st.floats(0.01, 30), st.sampled_from(["log", "inverse_log", "power"]))
-def test_e4_the_stated_conditions_decide_concavity(base: float, ratio: float, kind: str) -> None:
-    # ratio = t0 / t1; second differences of g in extended precision, near the base and far from it
-    level = math.log1p(base)
-    slack = {
-        "log": base - ratio,
-        "inverse_log": (base + 2) * level - 2 * base - ratio * (level + 2),
-        "power": base - ratio * 1.4 / 0.6,
-    }[kind]
-    law = {
-        "log": lambda q: 100 - np.log(q),
-        "inverse_log": lambda q: 1 / np.log1p(q),
-        "power": lambda q: q ** np.longdouble(-0.4),
-    }[kind]
-    if abs(slack) < 0.02 * (1 + base + ratio):
-        return
-    points = np.longdouble(base) * np.array([1, 1.0005, 1.001], dtype=np.longdouble)
-    far = np.geomspace(base, 50 * base, 40).astype(np.longdouble)[:, None] * (points / np.longdouble(base))
-
-    def bend(q: np.ndarray) -> np.ndarray:
-        g = law(q) * (ratio + q)
-        return np.asarray(g[..., 0] - 2 * g[..., 1] + g[..., 2])
-
-    assert (bend(points) < 0) == (slack > 0)
-    if slack > 0:
-        assert (bend(far) < 0).all()
+FACTORS = [
+    (0.9, "1.675", "1.551"),
+    (0.99, "1.305", "1.240"),
+    (0.999, "1.203", "1.155"),
+    (0.9999, "1.154", "1.114"),
+]
 
 
-@pytest.mark.parametrize(
-    ("level", "gaussian", "paper"),
-    [
-        (0.9, "1.675", "1.551"),
-        (0.99, "1.305", "1.240"),
-        (0.999, "1.203", "1.155"),
-        (0.9999, "1.154", "1.114"),
-    ],
-)
+@pytest.mark.parametrize(("level", "gaussian", "paper"), FACTORS)
 def test_e5_chernoff_margins_are_too_large_by_the_printed_factors(level, gaussian, paper) -> None:
     budget = 1 - Fraction(repr(level))
     log = math.log(1 / budget)
@@ -187,14 +154,13 @@ def epochs_of(*works: float) -> list[Load]:
 
 
 def test_e6_numbers_of_the_page() -> None:
-    items, capacity = [(2, 3), (5, 4)], 6
-    chosen = [set_ for size in range(3) for set_ in itertools.combinations(items, size)]
-    states(6, "value 4.", max(sum(v for _, v in s) for s in chosen if sum(w for w, _ in s) <= capacity))
+    sets = [s for size in range(3) for s in itertools.combinations([(2, 3), (5, 4)], size)]
+    states(6, "value 4.", max(sum(v for _, v in s) for s in sets if sum(w for w, _ in s) <= 6))
     states(6, "weight 6 and value 9.", 3 * 2, 3 * 3)
     states(6, "= 9 / T", 2.0 * allocate(epochs_of(1.0, 4.0), 2.0, None).cost)
 
 
-@pytest.mark.parametrize("size", [20, 77, 200])
+@pytest.mark.parametrize("size", [20, 200])
 def test_e7_the_test_with_fitted_parameters_hardly_ever_rejects(size: int) -> None:
     shape, samples = 102.0, 600
     rng = np.random.default_rng(size)
@@ -230,23 +196,22 @@ def test_e10_and_e11_numbers_of_the_page() -> None:
     states(11, "end at 5", last)
 
 
-@pytest.mark.parametrize(
-    ("works", "drop", "cost"),
-    [
-        ([2.6] * 2, 1.96, "10.4"),
-        ([1.0] * 2, 1.96, "4"),
-        ([2.6] * 3, 3, "23.4"),
-        ([2.6, 2.6, 1.0], 3, "17.85"),
-        ([1.0] * 4, 3, "16"),
-        ([1.0] * 26, 25.4, "676"),
-        ([2.6] * 25, 25.4, "1625"),
-    ],
-)
+WORKS = [
+    ([2.6] * 2, 1.96, "10.4"),
+    ([1.0] * 2, 1.96, "4"),
+    ([2.6] * 3, 3, "23.4"),
+    ([2.6, 2.6, 1.0], 3, "17.85"),
+    ([1.0] * 4, 3, "16"),
+    ([1.0] * 26, 25.4, "676"),
+    ([2.6] * 25, 25.4, "1625"),
+]
+
+
+@pytest.mark.parametrize(("works", "drop", "cost"), WORKS)
 def test_e12_costs_of_the_page_and_fewer_epochs_are_not_enough(works, drop, cost) -> None:
     gains = {2.6: 1.02, 1.0: 0.98}
     assert math.fsum(gains[work] for work in works) >= drop > (len(works) - 1) * gains[works[0]]
     states(12, cost, allocate(epochs_of(*works), 1.0, None).cost, exact=cost != "17.85")
-    assert 24 * 1.02 < 25.4  # all fast: 25 are the fewest
     states(12, "2.40 times", 1625 / 676)
 
 

@@ -1,6 +1,5 @@
 """The paper for a journal has the journal's form, and the ways to cite the project agree with each other."""
 
-import datetime
 import re
 import tomllib
 
@@ -25,14 +24,6 @@ SECTIONS = (
 """What the journal asks for, in its order."""
 WITHOUT_DOI = {"sfo", "apricot", "luedtke"}
 """The journal of the first two gives none; that of the third was not at hand to be checked."""
-CFF_KEYS = {
-    *("abstract", "authors", "cff-version", "commit", "contact", "date-released", "doi", "identifiers"),
-    *("keywords", "license", "license-url", "message", "preferred-citation", "references", "repository"),
-    *("repository-artifact", "repository-code", "title", "type", "url", "version"),
-}
-"""All keys that the Citation File Format 1.2.0 knows at the top."""
-
-
 _, HEADER, TEXT = PAPER.split("---\n", 2)
 ENTRIES = dict(re.findall(r"(?ms)^@\w+\{(\w+),\n(.*?)^\}", BIBLIOGRAPHY))
 """Every reference by its key."""
@@ -43,9 +34,6 @@ def test_the_paper_has_the_header_the_sections_and_the_length_that_the_journal_a
     assert {"title", "tags", "authors", "affiliations", "date", "bibliography"} == set(header)
     assert (header["bibliography"], header["title"]) == ("paper.bib", CITATION["title"])
     assert [item["name"] for item in header["authors"]] == ["The depl developers"]
-    places = {item["index"] for item in header["affiliations"]}
-    assert {item["affiliation"] for item in header["authors"]} == places
-    datetime.datetime.strptime(header["date"], "%d %B %Y")
     assert tuple(re.findall(r"(?m)^# (.+)$", TEXT)) == SECTIONS
     assert 750 <= len(TEXT.split()) <= 1500
 
@@ -59,19 +47,12 @@ def test_every_reference_is_cited_and_has_its_fields_and_a_doi_where_there_is_on
         assert re.fullmatch(r"10\.\d{4,}/\S+", fields.get("doi", "10.1000/none")), key
 
 
-def test_the_citation_file_is_one_and_agrees_with_package_and_paper():
-    assert {"authors", "cff-version", "message", "title"} <= set(CITATION) <= CFF_KEYS
-    assert (CITATION["cff-version"], CITATION["type"] in ("software", "dataset")) == ("1.2.0", True)
-    assert all(isinstance(word, str) for word in CITATION["keywords"])
-    name, _, described = CITATION["title"].partition(": ")
-    assert name == PROJECT["name"]
-    assert described == PROJECT["description"][0].lower() + PROJECT["description"][1:]
+def test_the_citation_file_agrees_with_package_and_paper():
+    assert (CITATION["cff-version"], CITATION["type"]) == ("1.2.0", "software")
+    assert CITATION["title"].lower() == f"{PROJECT['name']}: {PROJECT['description']}".lower()
     same = ("version", "license", "keywords", "authors")
     assert [CITATION[key] for key in same] == [PROJECT[key] for key in same]
-    assert CITATION["authors"] == [{"name": "The depl developers"}]
     (reference,) = CITATION["references"]
-    assert {"type", "title", "authors"} <= set(reference)
-    assert f"doi     = {{{reference['doi']}}}" in ENTRIES["depl"]
-    assert all(
-        f"{row['family-names']}, {row['given-names']}" in ENTRIES["depl"] for row in reference["authors"]
-    )
+    named = [f"{row['family-names']}, {row['given-names']}" for row in reference["authors"]]
+    for said in (f"doi     = {{{reference['doi']}}}", *named):
+        assert said in ENTRIES["depl"]

@@ -62,7 +62,6 @@ def test_handout_and_sheet_show_the_knapsacks_that_are_solved() -> None:
     for items in (items for size in range(4) for items in itertools.combinations(range(3), size)):
         cells = re.findall(r"- *(.*)", rows[", ".join(map(str, items)) or "none"])
         assert cells == [str(bag.weight_of(items)), str(bag.value_of(items)), "", ""]
-    assert "values 7, 3, 5 and weights 4, 2, 3; *W = 5* and *V = 8*" in TEXTS["handout"]
     rows = dict(TABLE.findall(TEXTS["exercises"]))
     for name, numbers in (("value", SHEET.values), ("weight", SHEET.weights)):
         assert re.findall(r"- (\d+)", rows[name]) == [str(number) for number in numbers]

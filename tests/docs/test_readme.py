@@ -40,10 +40,6 @@ def test_the_first_answer_is_what_the_template_gives():
     printed = str(solve(instance)).splitlines()
     assert len(FIRST_ANSWER) == 7
     assert [line for line in printed if line in FIRST_ANSWER] == FIRST_ANSWER
-    assert (instance.clusters[0].unit_cost, instance.clusters[1].unit_cost) == (1, 1.5)
-    target = instance.target
-    assert (target.initial_loss, target.maximum_loss) == (6, 4)
-    assert (target.maximum_epochs, target.maximum_time, target.quantile_level) == (4, 10, 0.95)
 
 
 @pytest.mark.usefixtures("own_methods")
@@ -80,12 +76,10 @@ def test_the_commands_and_functions_of_the_tables_exist(ask):
 
 def test_what_is_named_exists():
     """Targets of make, and what the commands without make need."""
-    typed = re.findall(r"\bmake ([a-z]+)\b", " ".join(COMMANDS))
-    assert {"demo", "test"} <= set(typed) <= TARGETS
+    assert {"demo", "test"} <= set(re.findall(r"\bmake ([a-z]+)\b", " ".join(COMMANDS))) <= TARGETS
     spelled = re.findall(r"`(?:\.venv/bin/)?python3? -m ([^`]+)`", README)
     assert [text.split()[0] for text in spelled] == ["venv", "pip", "depl"]
-    assert (ROOT / spelled[1].split()[-1]).name == "requirements.lock"
-    assert (ROOT / "requirements.lock").exists()
+    assert (ROOT / spelled[1].split()[-1]).exists()
     assert main([spelled[2].split()[-1], "--help"]) == 0
 
 

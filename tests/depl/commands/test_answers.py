@@ -20,7 +20,6 @@ from depl.models.problem import instance, policy
 from depl.models.problem.instance import Instance
 from depl.models.scenarios.files import save_scenarios
 from depl.models.solving import front as front_module
-from depl.models.solving.budgets import Budget
 from depl.models.solving.methods import Outcome, Registered, register, ship
 from depl.models.solving.observed_state import State, planned_state
 from depl.models.solving.options import Option
@@ -33,56 +32,35 @@ SESSIONS = """
 what a plan claims of scenarios is checked or repeated
 $ solve tiny --method scenario-search --scenarios 40 --out new.json
 $ check tiny new.json
-Repeated from the plan, not checked: scenarios.digest
-claim: dual bound | checked
 claim: scenarios.misses | checked
 claim: scenarios.digest | repeated
-(3) | holds
 $ check tiny new.json --json
 {"repeated": ["scenarios.digest"], "lower_bound": 28.0}
-$ solve spent.json --method exact
-at least 0.95, certified; asked 0.95
 
-an old and a new rest are shown with their probabilities and costs
-$ replan spent.json promised.json lucky.json --method exact
-state after epoch 1 of at most 2, loss 1
-old rest 1 epoch (1 distilled); cost to go 3
-P(l(K) <= 0 | state) is 1, certified; omega is 0.95
-follow the new rest
-cost in all 3
+an old and a new rest are weighed, and a written rest is checked and planned again
 $ replan spent.json promised.json lucky.json --method depl-paper --eta 50 --json
 {"method": "depl-paper"}
 $ replan spent.json promised.json lucky.json --explain --json
-(3) Loss target
 {"method": "auto", "termination": "optimal", "solution": "proven_optimal", "cost": 1.0}
 {"replan": {"choice": "new", "sunk_cost": 2.0, "cost_to_go": 1.0, "total_cost": 3.0}}
 {"replan": {"old": {"violation": {"lower": 0, "upper": 0}, "keeps_omega": true}}}
 $ replan spent.json promised.json state.json --keep-promise --explain
 Plan of 1 epoch for 'spent-promise after epoch 1'
-
-a written rest is checked and planned again
 $ replan instance.json plan.json early.json --out new.json --rest rest.json
-plan of the rest written to new.json
 $ check rest.json new.json
 $ replan rest.json new.json later.json
-state after epoch 1 of at most 2, loss 7
 
 a target that is met means stopping at no cost, and time that is up is infeasible
 $ replan instance.json plan.json met.json
-follow stop here: the target is met
 cost to go 0 for 0 epochs
 $ replan instance.json plan.json too-late.json --out new.json --rest rest.json
 = 3
-was passed
 follow nothing: no rest is known that is allowed
-there is no plan
-there is no instance
 
 a front of no plan at all, and one that is stopped by a limit
 $ front tiny --against loss --between -100 -90 --points 2
 = 3
 proved infeasible
-- proved cheapest
 $ front tiny --against loss --between 4 15 --points 4 --time-limit 1e-3 --out front.json
 = 5
 0 of 4 points, stopped by the time limit
@@ -91,24 +69,18 @@ $ front paper-alexnet-9 --against loss --out front.json
 = 2
 another instance
 
-what a knapsack is, and which items are proved best
-$ knapsack items.txt --out best.txt
-scenario-search, by-cost: 1 solve,
-items written to best.txt
+what a knapsack is, which items are proved best, by whom, and with what chance
 $ knapsack items.txt --via milp --reduction free-resources --json
 {"value": 14, "checked_value": 14, "upper_bound": 14, "items": [1, 3], "weight": 9, "proved": true}
-$ knapsack items.txt --via enumerate --reduction by-time --json
-{"value": 14, "checked_value": 14, "upper_bound": 14, "items": [1, 3], "weight": 9, "agrees": true}
+$ knapsack items.txt --via enumerate --out best.txt --json
+{"agrees": true}
 $ knapsack f5_l-d_kp_15_375 --json
-{"value": 481.069368, "checked_value": 481.069368, "checked_by": "branch and bound"}
+{"value": 481.069368, "checked_by": "branch and bound"}
 $ knapsack sacks.csv --instance 2 --json
 {"knapsack": "second", "value": 1}
 (the file says 9)
-$ knapsack chance --chance
-dynamic program over value and variance: 11, the same
-P(weight <= 11) >= 0.95, a factor of 1.64485 deviations
 $ knapsack chance --chance --json
-{"items": [2, 3], "value": 11, "agrees": true, "omega": 0.95}
+{"value": 11, "items": [2, 3], "agrees": true, "omega": 0.95}
 {"slack": 1.3551464, "safety_factor": 1.6448536}
 
 a lesson that is there is kept unless it is forced away
@@ -116,23 +88,14 @@ $ lessons export 4 --to . --json --only notebook
 {"files": ["4_submodular.ipynb"]}
 $ lessons export 4 2 --to . --only notebook
 = 2
-4_submodular.ipynb: exists already; replace with --force, or name another folder
 $ lessons export 4 2 --to . --only notebook --force
 2 files written
 
-a program is finished with its optimum, or a relaxation that is called so, or exact
+a program is finished with its optimum, or a relaxation that is called so
 $ program tiny --scenarios 12 --out tiny.mps --json
 {"finished": true, "relaxation": false, "scenarios": 12, "optimum": 28.0, "note": {"optimum": 28.0}}
-$ program tiny --scenarios 12 --out tiny.nl --form cone
-finished: its optimum is the least cost of a plan on these scenarios
 $ program tiny --relaxation --out tiny.lp
 a relaxation: its optimum is a lower bound of the cost
-$ program tiny --relaxation --form cone --scenarios 5 --out tiny.lp
-exact as it is; not solved
-
-once all is compiled nothing is
-$ warm-up --method fastest-cluster --json
-{"compiling_seconds": 0, "methods": [{"method": "fastest-cluster"}]}
 
 methods are one object with all that is declared
 $ methods exact milp random --json
@@ -140,15 +103,10 @@ $ methods exact milp random --json
 {"methods": [{}, {}, {"options": [{"name": "draws"}]}]}
 
 an instance shows where its values come from
-$ instances show digits-alexnet
-fitted; 600 runs
 $ instances show unequal.json
 cloud | 3 | 2 | 4 | 4 | 1
-cloud | 1 | 1 | 4 | 4 | 1
 $ solve unequal.json --method exact --explain
 Unequal nodes each commits x(k) / v
-$ instances show tiny
-- Nodes that differ
 """
 
 
@@ -188,15 +146,13 @@ def test_what_is_typed_is_answered(follow, more, lines) -> None:
 def test_a_raised_bound_is_listed_as_repeated_where_nothing_can_tell_that_it_is_wrong(ask, tmp_path):
     """Where the plans are too many to be listed and none is proved cheapest."""
     path = tmp_path / "plan.json"
-    name = "paper-mobilenet-9"
-    assert ask("solve", name, "--method", "expected-greedy", "--out", path)[0] == 0
+    assert ask("solve", "paper-mobilenet-9", "--method", "expected-greedy", "--out", path)[0] == 0
     document = json.loads(path.read_text(encoding="utf-8"))
     document["claims"]["lower_bound"] = 0.999999 * document["claims"]["cost"]
     path.write_text(json.dumps(document), encoding="utf-8")
-    code, out, _ = ask("check", name, path)
-    assert (code, "Repeated from the plan, not checked: lower_bound" in out) == (0, True)
-    report = json.loads(ask("check", name, path, "--json")[1])
-    assert (report["repeated"], report["lower_bound"]) == (["lower_bound"], None)
+    code, out, _ = ask("check", "paper-mobilenet-9", path, "--json")
+    report = json.loads(out)
+    assert (code, report["repeated"], report["lower_bound"]) == (0, ["lower_bound"], None)
     assert "lower_bound" not in report["checked"]
 
 
@@ -222,27 +178,20 @@ def test_an_old_rest_that_may_go_on_is_an_answer(ask, here, own_methods, ending)
     assert (ask(*words)[0], ask(*words, "--keep-promise")[0]) == ENDS[ending]
 
 
-def test_the_log_of_a_controller_that_follows_the_plan_is_a_state_and_that_of_another_plan_is_not(ask, here):
-    plan, log = Path("promised.json"), Path("run.jsonl")
-    controller = Controller(plan, log, instance=load("spent.json"))
-    words = ("replan", "spent.json", plan)
-
-    def refused(said):
-        code, _, err = ask(*words, log)
-        assert (code, said in err) == (2, True), err
-
-    refused("holds no loss yet")
+def test_the_log_of_a_controller_that_follows_the_plan_is_a_state(ask, here):
+    """That of another plan is refused with the others in the tests of the controller."""
+    controller = Controller(Path("promised.json"), Path("run.jsonl"), instance=load("spent.json"))
+    words = ("replan", "spent.json", "promised.json")
+    code, _, err = ask(*words, "run.jsonl")
+    assert (code, "holds no loss yet" in err) == (2, True)
     controller.start(3.0)
     controller.observe(1.0)
     found, wanted = (
-        json.loads(ask(*words, state, "--method", "exact", "--json")[1]) for state in (log, "lucky.json")
+        json.loads(ask(*words, state, "--method", "exact", "--json")[1])
+        for state in ("run.jsonl", "lucky.json")
     )
     assert found["cost"] == 1.0
     assert all(found[key] == wanted[key] for key in ("termination", "cost", "violation"))
-    log.write_text(log.read_text().replace('"loss": 3.0', '"loss": -3.0'))
-    refused("run.jsonl: line 2 is not what this policy decides")
-    plan.write_text(plan.read_text().replace("distilled", "pruned"))
-    refused("is the log of another policy")
 
 
 # --- front ----------------------------------------------------------------------------------------------
@@ -253,18 +202,14 @@ FRONT = ("front", "tiny", "--points", 4, "--against")
 def test_every_plan_of_a_front_passes_depl_check_on_the_instance_beside_it(ask, tmp_path):
     plans, table, figure = tmp_path / "plans", tmp_path / "front.csv", tmp_path / "drawn.png"
     words = ("--plans", plans, "--out", table, "--figure", figure)
-    code, out, err = ask(*FRONT, "probability", "--between", 0.5, 0.9, *words, "--json")
-    assert (code, f"depl check {plans}" in err) == (0, True)
+    code, out, _ = ask(*FRONT, "probability", "--between", 0.5, 0.9, *words, "--json")
     points = json.loads(out)["points"]
     kept = {f"probability-{point['budget']:.12g}" for point in points if point["plan"] is not None}
-    assert f"{len(kept)} plans written to {plans}" in err
-    assert {path.name.removesuffix(".plan.json") for path in plans.glob("*.plan.json")} == kept
+    assert (code, {path.name for path in plans.glob("*.plan.json")}) == (0, {f"{n}.plan.json" for n in kept})
     for name in kept:
         instance = plans / f"{name}.instance.json"
-        target = json.loads(instance.read_text(encoding="utf-8"))["target"]
-        assert target[Budget("probability").field] == float(name.partition("-")[2])
-        code, out, _ = ask("check", instance, plans / f"{name}.plan.json", "--json")
-        assert (code, json.loads(out)["ok"]) == (0, True)
+        assert load(str(instance)).target.quantile_level == float(name.partition("-")[2])
+        assert ask("check", instance, plans / f"{name}.plan.json")[0] == 0
     rows = list(csv.DictReader(table.read_text(encoding="utf-8").splitlines()))
     told = [(float(row["budget"]), row["termination"]) for row in rows]
     assert told == [(point["budget"], point["termination"]) for point in points]
@@ -287,44 +232,38 @@ def test_ctrl_c_leaves_the_points_found_by_then_and_a_front_goes_on_from_its_fil
     first = json.loads(file.read_text(encoding="utf-8"))["points"]
     assert len(first) == 2
     assert len(list(plans.glob("*.plan.json"))) == out.count("proved cheapest")
-    code, out, _ = ask(*words, "--json")
-    again = json.loads(out)
+    again = json.loads(ask(*words, "--json")[1])
     asked = [instance.target.maximum_time for instance, *_ in calls[3:]]
-    assert (code, len(asked), 12.0 in asked) == (0, 3, False)  # nor is what has a plan solved again
+    assert (len(asked), 12.0 in asked) == (3, False)  # nor is what has a plan solved again
     assert again == json.loads(file.read_text(encoding="utf-8"))
-    for name in ("budget", "termination", "cost", "lower_bound"):
-        assert again["points"][0][name] == first[0][name]
-    assert len(again["points"]) == 4
+    assert (len(again["points"]), again["points"][0]["cost"]) == (4, first[0]["cost"])
 
 
 # --- instances, methods, knapsacks ----------------------------------------------------------------------
 
 
 def test_every_shipped_instance_is_listed_with_its_targets_and_can_be_shown(ask):
-    _, out, _ = ask("instances", "list")
-    listed = {line.split("|")[0].strip(): line.split("|")[1].split() for line in out.splitlines()[2:]}
-    assert set(listed) == set(names())
-    assert listed["paper-alexnet"] == ["5", "7", "9", "11", "13"]
+    listed = dict(line.split("|")[:2] for line in ask("instances", "list")[1].splitlines()[2:])
+    targets = {name.strip(): cells.split() for name, cells in listed.items()}
+    assert (set(targets), targets["paper-alexnet"]) == (set(names()), ["5", "7", "9", "11", "13"])
     for name in names():
         code, _, err = ask("instances", "show", name)
         assert (code, "choose another one with --target" in err) == (0, name.startswith("paper"))
-    _, out, _ = ask("instances", "show", "paper-alexnet-9", "--json")
-    assert Instance.from_json(out) == load("paper-alexnet", 9)
+    assert Instance.from_json(ask("instances", "show", "tiny", "--json")[1]) == load("tiny")
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_random_instances_are_written_whole_by_the_function_of_their_family_and_again_the_same(
-    ask, tmp_path, family
-):
+def test_random_instances_are_of_their_family_and_size_and_again_the_same(ask, tmp_path, family):
     sizes = () if family == "small" else ("--clusters", 4, "--datasets", 3, "--models", 2, "--epochs", 6)
-    given, drawn = ("instances", "make", "--family", family, *sizes, "--seed", 7), []
+    drawn = []
     for folder in (tmp_path / "one", tmp_path / "again"):
-        code, out, err = ask(*given, "--count", 2, "--out", folder)
+        words = ("--family", family, *sizes, "--seed", 7, "--count", 2, "--out", folder)
+        code, out, _ = ask("instances", "make", *words)
         paths = [Path(line) for line in out.splitlines()]
-        assert (code, err, sorted(paths)) == (0, "2 instances written\n", sorted(folder.iterdir()))
-        drawn.append({path.name: path.read_bytes() for path in paths})
+        assert (code, sorted(paths)) == (0, sorted(folder.iterdir()))
+        drawn.append([path.read_bytes() for path in paths])
     assert drawn[0] == drawn[1]
-    found = load(paths[0])
+    found = load(str(paths[0]))
     parts = [*map(len, (found.clusters, found.datasets, found.models)), found.target.maximum_epochs]
     assert (found.name, family == "small" or parts == [4, 3, 2, 6]) == (paths[0].stem, True)
 
@@ -334,40 +273,30 @@ def test_the_schemas_of_instances_and_policies_are_printed(ask):
         assert json.loads(ask(command, "schema")[1]) == json.loads(json.dumps(document.json_schema()))
 
 
-def test_the_methods_are_a_tuple_that_prints_as_their_table_in_the_order_of_what_they_prove(ask, own_methods):
-    rows = [
-        [cell.strip() for cell in line.split("|")] for line in ask("methods")[1].splitlines() if "|" in line
-    ]
-    assert rows[0] == ["method", "proves", "needs", "what it does"]
-    assert sorted(row[0] for row in rows[1:]) == [method.name for method in depl.methods()]
+def test_the_methods_are_a_table_in_the_order_of_what_they_prove(ask, own_methods):
+    _, *rows = ([*map(str.strip, line.split("|"))] for line in ask("methods")[1].splitlines() if "|" in line)
+    assert sorted(row[0] for row in rows) == [method.name for method in depl.methods()]
     order = ("the optimum", "a lower bound", "nothing", "not declared")
-    ranks = [order.index(row[1].split(",")[0]) for row in rows[1:]]
+    ranks = [order.index(row[1].split(",")[0]) for row in rows]
     assert ranks == sorted(ranks)
     told = json.loads(ask("methods", "--json")[1])["methods"]
     assert [method["name"] for method in told if method["default"]] == ["auto"]
     register("mine", print, "Says <what> it does.", options=(Option("width"),))
-    found = depl.methods()
-    assert (isinstance(found, tuple), repr(found) == str(found)) == (True, True)
-    assert ("mine" in str(found), "not declared" in str(found)) == (True, True)
-    assert ">Says &lt;what&gt; it does.</td>" in found._repr_html_()
+    assert ">Says &lt;what&gt; it does.</td>" in depl.methods()._repr_html_()
 
 
-def test_a_limit_of_a_knapsack_leaves_a_bound_that_is_not_wrong_and_items_are_written(ask, here) -> None:
+def test_a_limit_of_a_knapsack_leaves_a_bound_that_is_not_wrong() -> None:
     numbers = range(60)
     sack = Knapsack.of([97 + 31 * n % 89 for n in numbers], [97 + 17 * n % 83 for n in numbers], 4000)
     found = solve_knapsack(sack, "by-time", solver("scenario-search", 1e-3))
     assert (found.proved, found.value is None) == (False, False)
     assert found.value <= found.bound <= sum(sack.values)
-    assert ask("knapsack", "items.txt", "--out", "best.txt")[0] == 0
-    assert Path("best.txt").read_text() == "1\n3\n"
 
 
 # --- lessons, programs, kernels -------------------------------------------------------------------------
 
 
-def test_lessons_are_listed_and_their_notebooks_need_neither_a_run_nor_docutils(
-    ask, here, monkeypatch
-) -> None:
+def test_lessons_are_listed_and_their_notebooks_need_neither_a_run_nor_docutils(ask, here, monkeypatch):
     listed = json.loads(ask("lessons", "list", "--json")[1])["lessons"]
     assert [entry["name"] for entry in listed] == [lesson.name for lesson in lessons()]
     monkeypatch.setattr("depl.lessons.export.run_cells", None)
@@ -375,31 +304,18 @@ def test_lessons_are_listed_and_their_notebooks_need_neither_a_run_nor_docutils(
         monkeypatch.setitem(sys.modules, module, None)
     code, _, err = ask("lessons", "export", 1, "--to", "pages")
     assert (code, "pip install 'depl[teaching]'" in err, Path("pages").exists()) == (2, True, False)
-    code, out, err = ask("lessons", "export", "--to", "new/course", "--only", "notebook")
+    code, out, _ = ask("lessons", "export", "--to", "new/course", "--only", "notebook")
     written = [f"new/course/{lesson.name}.ipynb" for lesson in lessons()]
-    assert (code, sorted(out.splitlines()), sorted(map(str, Path("new/course").iterdir()))) == (
-        0,
-        written,
-        written,
-    )
-    assert f"{len(written)} files written" in err
+    assert (code, sorted(out.splitlines())) == (0, written)
+    assert sorted(map(str, Path("new/course").iterdir())) == written
 
 
 def test_named_methods_are_prepared_once_each(ask, monkeypatch):
-    asked = []
-
-    def solve(instance, method, time_limit):
-        asked.append((instance.name, method))
-
-    monkeypatch.setattr("depl.solve", solve)
-    spent = iter([0.0, 3.0, 3.0, 3.0])
-    monkeypatch.setattr("depl.models.foundation.compiling.compiling_seconds", lambda: next(spent))
-    code, out, err = ask("warm-up", "--method", "exact", "--method", "depl", "--method", "exact")
-    assert (code, err) == (0, "")
+    asked, given = [], ("--method", "exact", "--method", "depl", "--method", "exact")
+    monkeypatch.setattr("depl.solve", lambda instance, method, **_: asked.append((instance.name, method)))
+    told = json.loads(ask("warm-up", *given, "--json")[1])
+    assert [row["method"] for row in told["methods"]] == ["exact", "depl"]
     assert asked == [(name, method) for method in ("exact", "depl") for name in ("tiny", "paper-alexnet-9")]
-    cells = [[cell.strip() for cell in line.split("|")[:2]] for line in out.splitlines()[2:4]]
-    assert cells == [["exact", "3.0 s"], ["depl", "0.0 s"]]
-    assert out.splitlines()[-1] == "kernels compiled in 3.0 s and kept"
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""``depl bench`` from the outside: answers, files, exit codes and one JSON object."""
+"""``depl bench`` from the outside: answers, files, exit codes, objects, and the page of its report."""
 
 import dataclasses
 import json
@@ -8,13 +8,18 @@ import msgspec
 import pytest
 
 from depl.benchmarks import __main__ as older_spelling
+from depl.benchmarks.figures import paper as training
 from depl.benchmarks.measure import catalogue, results, store, sweep
 from depl.benchmarks.measure.attempt import Request
 from depl.benchmarks.measure.provenance import Commit
 from depl.benchmarks.measure.registry import Goal, Study
 from depl.benchmarks.measure.solving import attempt
 from depl.benchmarks.measure.store import read_attempts, read_file
+from depl.benchmarks.report.claims import CLAIMS
 from depl.cli import main
+from depl.commands import bench_report
+from tests.cases.attempts_factory import attempt_of
+from tests.cases.report_cases import costs, paper
 from tests.cases.sweep_cases import blanks, own_registry, users_file, write_store, write_suites
 
 CHOSEN = ("--methods", "exact,expected-cost", "--instances", "paper-alexnet-9")
@@ -54,18 +59,15 @@ def test_a_run_is_a_file_that_is_resumed_and_not_run_into(kept, tmp_path, ask):
     assert (request.suites, request.configurations) == (("paper",), ("exact", "expected-cost"))
     found = [(row.task.configuration, row.ending) for row in (first, second)]
     assert found == [("exact", "optimal"), ("expected-cost", "exhausted")]
-    code, text, aside = ask("bench", "resume", kept)
-    assert (code, f"2 of 2 attempts in {kept}, 0 made now" in aside) == (0, True)
-    _, _, *rows = [[cell.strip() for cell in line.split("|")] for line in text.splitlines()]
-    told = [["paper", "exact", "1", "1", ""], ["paper", "expected-cost", "1", "", "1"]]
-    assert [row[:-1] for row in rows] == told  # attempts, optimal, exhausted
-    counts = {"tasks": 2, "finished": 2, "made": 0, "kept": 2, "kept_of_other_commits": 0}
-    rest = {"file": str(kept), "interrupted": False, "endings": {"optimal": 1, "exhausted": 1}}
-    assert json.loads(ask("bench", "resume", kept, "--json")[1]) == counts | rest
+    _, text, _ = ask("bench", "resume", kept)
+    rows = [[cell.strip() for cell in line.split("|")][:-1] for line in text.splitlines()[2:]]
+    assert rows == [["paper", "exact", "1", "1", ""], ["paper", "expected-cost", "1", "", "1"]]
     moved = changed(first, commit=Commit(id="0" * 40, dirty=False))
-    write_store(tmp_path / "moved.jsonl", [moved, second], request)
-    code, _, aside = ask("bench", "resume", tmp_path / "moved.jsonl")
-    assert (code, "of those kept, 1 are of another commit" in aside) == (0, True)
+    file = tmp_path / "moved.jsonl"
+    write_store(file, [moved, second], request)
+    counts = {"tasks": 2, "finished": 2, "made": 0, "kept": 2, "kept_of_other_commits": 1}
+    rest = {"file": str(file), "interrupted": False, "endings": {"optimal": 1, "exhausted": 1}}
+    assert json.loads(ask("bench", "resume", file, "--json")[1]) == counts | rest
     code, _, complaint = ask("bench", "run", "paper", *CHOSEN, "--out", kept)
     assert (code, f"'depl bench resume {kept}' goes on" in complaint) == (2, True)
 
@@ -85,11 +87,9 @@ def test_a_users_suite_is_run_by_its_file(tmp_path, monkeypatch, ask, here):
 
 def test_a_scheduler_needs_dask_and_says_so(monkeypatch, tmp_path, ask):
     monkeypatch.setitem(sys.modules, "distributed", None)
-    there = ("--scheduler", "tcp://127.0.0.1:1")
-    code, _, complaint = ask("bench", "run", "paper", *there, "--out", tmp_path / "x.jsonl")
-    assert code == 2
-    assert "pip install 'depl[cluster]'" in complaint
-    assert list(tmp_path.iterdir()) == []
+    words = ("--scheduler", "tcp://127.0.0.1:1", "--out", tmp_path / "x.jsonl")
+    code, _, complaint = ask("bench", "run", "paper", *words)
+    assert (code, "pip install 'depl[cluster]'" in complaint, [*tmp_path.iterdir()]) == (2, True, [])
 
 
 def test_a_users_file_that_ends_the_program_is_refused_and_proves_nothing(tmp_path, monkeypatch, ask):
@@ -115,62 +115,51 @@ def test_a_users_file_that_ends_the_program_is_refused_and_proves_nothing(tmp_pa
 # --- compare ---------------------------------------------------------------------------------------------
 
 
-def test_a_comparison_finds_the_same_or_names_what_differs(kept, tmp_path, monkeypatch, ask, here):
+def test_a_comparison_finds_the_same_or_names_what_differs_from_answers_or_from_another_file(
+    kept, tmp_path, monkeypatch, ask, here
+):
     monkeypatch.setattr(store, "RECORDED", tmp_path)
     write_suites(read_attempts(kept), tmp_path)
     code, text, aside = ask("bench", "compare", "paper")
-    assert (code, text) == (0, "all the same\n")
-    assert "2 of 2 recorded answers compared" in aside
+    assert (code, text, "2 of 2 recorded answers compared" in aside) == (0, "all the same\n", True)
     exact, cheap = read_attempts(kept)
     gone = changed(cheap, task=changed(cheap.task, instance="gone"))
-    write_store(tmp_path / "wrong.jsonl", [changed(exact, cost=11.0, ending="exhausted"), gone])
-    code, text, _ = ask("bench", "compare", tmp_path / "wrong.jsonl", "--json")
-    assert code == 3
-    told = {
-        (row["task"], row["what"]): (row["recorded"], row["found"]) for row in json.loads(text)["differences"]
-    }
-    asked = "paper/paper-alexnet-9/exact/0"
+    wrong = tmp_path / "wrong.jsonl"
+    write_store(wrong, [changed(exact, cost=11.0, ending="exhausted"), gone])
+    code, text, _ = ask("bench", "compare", wrong, "--json")
+    told = {tuple(row.values())[:2]: tuple(row.values())[2:] for row in json.loads(text)["differences"]}
+    asked, other = (f"paper/paper-alexnet-9/{name}/0" for name in ("exact", "expected-cost"))
+    differing = {(asked, "cost"): (11.0, exact.cost), (asked, "ending"): ("exhausted", "optimal")}
     assert "no instance 'gone'" in told.pop(("paper/gone/expected-cost/0", "task"))[1]
-    assert told == {(asked, "cost"): (11.0, exact.cost), (asked, "ending"): ("exhausted", "optimal")}
+    assert (code, told) == (3, differing)
+    code, text, _ = ask("bench", "compare", wrong, kept, "--json")
+    told = {tuple(row.values())[:2]: tuple(row.values())[2:] for row in json.loads(text)["differences"]}
+    assert (code, told.items() > differing.items()) == (3, True)
+    assert told[other, "answer"] == (None, f"exhausted at cost {cheap.cost}")
+    assert ask("bench", "compare", wrong, kept, "--only", "none/*")[0] == 0
 
 
 def test_a_part_is_drawn_by_a_fresh_seed_that_is_told_and_repeats_it(tmp_path, ask, here):
     recorded = [changed(row, ending="exhausted", total_seconds=40.0) for row in blanks(8)]
     write_store(tmp_path / "some.jsonl", recorded)
     words = ("bench", "compare", tmp_path / "some.jsonl", "--seconds", "90", "--json")
-    first, second = (json.loads(ask(*words)[1]) for _ in range(2))
-    assert first["compared"] == 2
-    assert first["seed"] != second["seed"]
-    _, text, aside = ask(*words, "--seed", first["seed"])
-    assert json.loads(text)["differences"] == first["differences"]
-    assert f"2 of 8 recorded answers compared, drawn with --seed {first['seed']}" in aside
-
-
-def test_two_files_are_compared_without_asking(kept, tmp_path, ask):
-    exact, cheap = read_attempts(kept)
-    write_store(tmp_path / "other.jsonl", [changed(exact, cost=6.0)])
-    code, text, _ = ask("bench", "compare", kept, tmp_path / "other.jsonl", "--json")
-    assert code == 3
-    assert [list(row.values()) for row in json.loads(text)["differences"]] == [
-        ["paper/paper-alexnet-9/exact/0", "cost", exact.cost, 6.0],
-        ["paper/paper-alexnet-9/expected-cost/0", "answer", f"exhausted at cost {cheap.cost}", None],
-    ]
-    assert ask("bench", "compare", kept, tmp_path / "other.jsonl", "--only", "none/*")[0] == 0
+    first = json.loads(ask(*words)[1])
+    assert (first["compared"], first["seed"] != json.loads(ask(*words)[1])["seed"]) == (2, True)
+    again = json.loads(ask(*words, "--seed", first["seed"])[1])
+    assert again["differences"] == first["differences"]
 
 
 def test_an_update_replaces_what_differs_and_adds_what_is_asked_today(tmp_path, ask, here):
-    rows = [row for row in read_attempts("behaviour") if row.task.instance == "spent-promise"]
-    by_label = {row.task.configuration: row for row in rows}
+    rows = read_attempts("behaviour")
+    by_label = {row.task.configuration: row for row in rows if row.task.instance == "spent-promise"}
     path = tmp_path / "mine.jsonl.gz"
     recorded = [changed(by_label["exact"], cost=6.0), changed(by_label["random-200"], cost=7.0)]
     write_store(path, recorded)
     words = ("bench", "compare", path, "--all", "--update", "--only", "spent-promise/e[nx]*")
     code, text, _ = ask(*words)
-    assert code == 0
-    assert "behaviour/spent-promise/exact/0" in text
+    assert (code, "behaviour/spent-promise/exact/0" in text) == (0, True)
     found = {row.task.configuration: row for row in read_attempts(path)}
-    assert found["exact"].cost == 5.0
-    assert found["random-200"] == recorded[1]
+    assert (found["exact"].cost, found["random-200"]) == (5.0, recorded[1])
     assert {"enumerate", "expected-cost", "expected-greedy"} <= found.keys()
     assert ask(*words)[:2] == (0, "all the same\n")
 
@@ -182,10 +171,8 @@ def test_without_a_file_every_recorded_study_is_asked_and_those_without_attempts
         monkeypatch.setattr(module, name, tmp_path)
     write_suites(read_attempts(kept), tmp_path)
     (tmp_path / "squares.json").touch()
-    code, text, aside = ask("bench", "compare")
-    assert (code, text) == (0, "all the same\n")
-    assert "paper: 2 of 2 recorded answers compared" in aside
-    assert "recorded before attempts were kept, so not compared: squares" in aside
+    code, _, aside = ask("bench", "compare")
+    assert (code, "recorded before attempts were kept, so not compared: squares" in aside) == (0, True)
     slow, quick = read_attempts(kept)
     write_suites([changed(slow, total_seconds=99.0), quick], tmp_path)
     told = json.loads(ask("bench", "compare", "--json")[1])
@@ -242,30 +229,23 @@ def test_a_study_by_tasks_goes_on_after_one_that_failed_and_is_asked_again(tmp_p
     code, text, _ = ask("bench", "run", "squares", *mine, "--smoke")
     assert (code, text.splitlines()[1]) == (0, "  sum = 1, goal == 14: NOT MET")
     code, _, complaint = ask("bench", "run", "squares", *mine, "--out", "out")
-    assert code == 2
+    assert (code, "internal error" in complaint) == (2, False)
     assert "task 'squares/number=2 seed=[85, 2]': failed: ValueError: no square" in complaint
-    assert "internal error" not in complaint
     assert ask("bench", "run", "squares", *mine, "--out", "out")[0] == 2  # it holds attempts
     (tmp_path / "able").touch()
     code, text, _ = ask("bench", "resume", "out/squares.jsonl")
     assert (code, text.splitlines()[1]) == (0, "  sum = 14, goal == 14: met")
     (record,) = results.read_all(tmp_path / "out")
     assert record.values == {"sum": 14, "endings": ["answered"] * 4}
-    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
-        "README.md",
-        "squares.json",
-        "squares.jsonl.gz",
-    ]
+    kept = {"README.md", "squares.json", "squares.jsonl.gz"}
+    assert {path.name for path in (tmp_path / "out").iterdir()} == kept
     assert ask("bench", "compare", "out/squares.jsonl.gz")[:2] == (0, "all the same\n")
     _, (first, *_) = read_file(tmp_path / "out" / "squares.jsonl.gz")
     write_store("wrong.jsonl", [changed(first, answer={"square": 1.0, "seconds": 2.0})])
     code, text, _ = ask("bench", "compare", "wrong.jsonl", *mine)
-    assert code == 3
-    assert "squares/number=0 seed=[85, 0]" in text
+    assert (code, "squares/number=0 seed=[85, 0]" in text) == (3, True)
     code, _, complaint = ask("bench", "compare", "wrong.jsonl", *mine, "--update")
     assert (code, "has a record made of these answers" in complaint) == (2, True)
-    code, _, complaint = ask("bench", "compare", "--update")
-    assert (code, "--update: replaces answers of one FILE" in complaint) == (2, True)
 
 
 @pytest.fixture
@@ -300,7 +280,7 @@ def test_a_measurement_is_a_record_with_goals_that_its_seed_repeats_and_an_inter
     assert not list(tmp_path.iterdir())
     code, text, aside = ask("bench", "run", "tiny", "stopped", *out)
     assert (code, "1 of 2 studies measured" in aside) == (4, True)
-    assert text.startswith("tiny: The mean of uniform draws.\n  mean = 0.5, goal < 0.6: met\n  worst = ")
+    assert "\n  mean = 0.5, goal < 0.6: met\n  worst = " in text
     assert ": NOT MET" in text
     (record,) = results.read_all(tmp_path)
     assert (record.case, record.command) == ("tiny", "depl bench run tiny")
@@ -315,6 +295,87 @@ def test_a_measurement_is_a_record_with_goals_that_its_seed_repeats_and_an_inter
     assert (code, "'tiny' always takes the seed 3" in message) == (2, True)
 
 
-def test_a_figure_is_drawn_from_a_record(tmp_path, ask):
-    code, _, _ = ask("bench", "draw", "graph", tmp_path)
-    assert (code, sorted(path.name for path in tmp_path.iterdir())) == (0, ["graph.png", "graph.svg"])
+@pytest.fixture
+def folder(tmp_path):
+    """Attempts of two suites."""
+    made_up = [
+        attempt_of(f"made-up-{number}", method, cost=10.0 + number * (method == "depl"), ending=ending)
+        for number in range(6)
+        for method, ending in (("exact", "optimal"), ("depl", "exhausted"))
+    ]
+    write_suites([*paper(costs(exact=(17, 12, 8), depl=(17, 12, 9)))], tmp_path)
+    write_suites(made_up, tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def report(ask, tmp_path):
+    """The command: what it prints, and the page that it writes."""
+
+    def run(*words):
+        code, out, err = ask("bench", "report", *words, "--out", tmp_path / "page.html")
+        assert code == 0, err
+        return out, (tmp_path / "page.html").read_text(encoding="utf-8")
+
+    return run
+
+
+def test_a_page_is_written_from_the_files_that_are_named_and_judges_claims_where_asked(report, folder):
+    out, text = report(*sorted(folder.glob("*.gz")), "--no-figures")
+    mean = (1 + 1 + 9 / 8) / 3
+    assert ("<figure" in text, 'id="goals"' in text, f'data-value="{mean!r}"' in text) == (False, False, True)
+    (line,) = (line for line in out.splitlines() if line.startswith("depl "))
+    assert f"{mean:.4g}" in line
+    assert f"{folder / 'page.html'}: 18 attempts of 2 suites" in out
+    assert not any(claim.key in out or claim.text in text for claim in CLAIMS)
+    out, text = report(folder / "paper.jsonl.gz", "--no-figures", "--claims")
+    assert all(claim.key in out and claim.main.statement in out for claim in CLAIMS)
+    assert "Of 33 claims of the paper, each in its main reading, 2 hold, 2 hold in part, 10 fail" in out
+    assert 'id="goals"' in text
+
+
+def test_methods_that_are_named_or_not_built_in_get_a_section(ask, report, tmp_path):
+    both = (("exact", 10.0, "optimal"), ("mine", 12.0, "exhausted"))
+    made = [attempt_of(f"one-{n}", name, cost=cost, ending=end) for name, cost, end in both for n in range(3)]
+    (file,) = write_suites(made, tmp_path)
+    out, text = report(file, "--no-figures", "--folder", tmp_path / "beside")
+    assert "mine was tried 3 times on 3 instances" in out
+    assert '<section id="own-1">' in text
+    assert (tmp_path / "beside" / "own-1-worst.csv").read_text(encoding="utf-8").count("again.jsonl") == 3
+    assert "exact was tried 3 times" in report(file, "--no-figures", "--methods", "exact,mine")[0]
+    code, _, err = ask("bench", "report", file, "--methods", "mime", "--out", tmp_path / "other.html")
+    assert (code, "no attempt of a method 'mime'" in err) == (2, True)
+
+
+def test_the_committed_attempts_and_traces_are_taken_where_no_file_is_named(report, folder, monkeypatch):
+    asked = []
+
+    def drawings(family, traces, rng, resamples):
+        asked.append((family, len(traces.runs) > 0, resamples))
+        return []
+
+    monkeypatch.setattr(training, "training_drawings", drawings)
+    report(folder / "paper.jsonl.gz", "--no-claims")
+    assert asked == []
+    monkeypatch.setattr(bench_report, "RECORDED", folder)
+    monkeypatch.setattr(store, "RECORDED", folder)
+    told, bare, part = (
+        json.loads(report("--no-figures", *words, "--json")[0])
+        for words in ((), ("--no-claims",), ("paper",))
+    )
+    assert (told["attempts"], bare["claims"], part["attempts"]) == (18, [], 6)
+    assert [claim["key"] for claim in told["claims"]] == [claim.key for claim in CLAIMS]
+    (folder / "paper.jsonl.gz").unlink()
+    report()
+    assert asked == [(family, True, 199) for family in bench_report.TRACES]
+
+
+def test_figures_and_tables_are_written_beside_the_page_and_what_could_not_be_drawn_is_said(report, folder):
+    beside = folder / "new" / "figures"
+    _, text = report(*sorted(folder.glob("*.gz")), "--claims", "--folder", beside)
+    written = {path.name for path in beside.iterdir()}
+    assert {"ratios.csv", "references.csv", "claims.csv", "headline.csv"} <= written
+    assert {f"made-up-profiles.{kind}" for kind in ("png", "svg", "pdf", "csv")} <= written
+    assert r"\toprule" in (beside / "headline.tex").read_text(encoding="utf-8")
+    assert '<figure id="figure-made-up-profiles">' in text
+    assert "paper-alexnet-5" in text.partition('<section id="figures">')[2]

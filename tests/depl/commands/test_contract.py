@@ -7,34 +7,31 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Collection, Iterator
 from pathlib import Path
 
 import click
 import pytest
 
 from depl.benchmarks.measure.catalogue import all_studies
-from depl.benchmarks.measure.store import RECORDED
 from depl.cli import COMMANDS, FIRST, ROOT, main, parsed
 from depl.commands import options
 from depl.commands.answer import ExitCode
 from depl.commands.paper_figures import PRINTED
 from depl.commands.traces import TOOLS as DECLARED
-from depl.instances.knapsack_files import shipped_knapsacks
 from depl.instances.library import full_names
 from depl.instances.reductions import REDUCTIONS
 from depl.instances.reductions.to_planning import REACHING
 from depl.instances.training.families import FAMILIES
 from depl.instances.training.names import SHIPPED
-from depl.instances.training.recorded import recorded_names
 from depl.models.foundation.removed import SUCCESSORS
 from depl.models.policy.result import RUNGS
 from depl.models.solving.budgets import Budget
 from depl.models.solving.defaults import FRONTS_AGAINST
-from depl.models.solving.methods import find, registered
+from depl.models.solving.methods import registered
 from depl.models.tool_logs.points import TOOLS
 from tests.cases.command_line import leaves, options_of
 
+METHODS = [method.name for method in registered()]
 ROOT_FOLDER = Path(__file__).resolve().parents[3]
 ALL = {" ".join(words): command for words, command in options.every(ROOT)}
 LINES = [
@@ -79,14 +76,12 @@ def test_help_and_every_slip_load_click_and_the_command_alone_and_end_with_their
 
 
 def test_the_first_screen_has_at_most_twenty_lines_and_every_command(ask) -> None:
-    code, out, err = ask()
-    assert (code, err) == (0, "")
-    assert out == ask("--help")[1]
+    code, out, _ = ask()
+    assert (code, out) == (0, ask("--help")[1])
     assert len(out.splitlines()) <= 20
     shown = [line.split()[0] for line in out.splitlines() if line.startswith("  ")]
     assert shown[: len(FIRST)] == list(FIRST)
     assert set(COMMANDS) <= set(out.replace(",", "").split())
-    assert "..." not in out
 
 
 def test_every_help_says_what_a_command_does_fits_its_width_and_ends_with_its_examples(
@@ -97,8 +92,6 @@ def test_every_help_says_what_a_command_does_fits_its_width_and_ends_with_its_ex
         code, out, _ = ask(*name.split(), "--help")
         head, _, shown = out.partition("\nexamples:\n")
         assert (code, "``" in head) == (0, False), name
-        assert not name or head.split("\n\n")[1].strip().endswith((".", "'")), name
-        assert not name or max(map(len, head.splitlines())) <= 100, name
         assert shown == "".join(f"  {line}\n" for line in command.examples)
         assert len(command.examples) in (2, 3), name
         assert max(map(len, command.examples)) <= 118, name
@@ -127,43 +120,16 @@ def test_the_examples_that_are_quick_run_one_after_the_other(name, ask, tmp_path
         assert out or err, line
 
 
-def test_every_example_is_understood_and_names_what_there_is() -> None:
+def test_every_example_is_understood_and_names_methods_instances_and_studies_that_there_are() -> None:
+    known = {"instance": full_names(), "method": METHODS, "places": METHODS, "studies": all_studies()}
     for command in ALL.values():
-        written = {"runs.csv", "digits.json", "run.jsonl"}  # which examples call the reader's own
         for line in command.examples:
             words = shlex.split(line, comments=True)
-            if words[0] == "echo":
-                written.add(words[3])
-                continue
-            run, found = parsed(words[1:])
-            for given, known in named(run.__name__, found):
-                assert given in known or given in written, (line, given)
-            written |= {getattr(found, "out", None)}
-
-
-def named(command: str, asked: options.Options) -> Iterator[tuple[str, Collection[str]]]:
-    """Each name that a line gives, with those that it may be."""
-    given = vars(asked)
-    methods, recorded = [method.name for method in registered()], list(RECORDED.glob("*.gz"))
-    attempts = ["behaviour", *(path.name.partition(".")[0] for path in recorded)]
-    files = {"compare": attempts, "resume": attempts, "report": attempts, "knapsack": shipped_knapsacks()}
-    kinds = {
-        "instance": full_names(),
-        "method": methods,
-        "places": methods,
-        "names": methods if command == "methods" else (),
-        "studies": all_studies(),
-        "name": all_studies() if command == "draw" else (),
-        "file": files.get(command, ()),
-        "files": files.get(command, ()),
-        "traces": recorded_names(),
-    }
-    for kind, known in kinds.items():
-        value = given.get(kind) or ()
-        found = [value] if isinstance(value, str) else value if isinstance(value, tuple | list) else ()
-        yield from ((one, known) for one in found if known)
-    for key, _ in given.get("options", ()):
-        yield key, [item.name for item in find(given["method"]).options]
+            given = vars(parsed(words[1:])[1]) if words[0] != "echo" else {}
+            for kind, names in known.items():
+                found = given.get(kind)
+                for name in found if isinstance(found, tuple) else [found] * isinstance(found, str):
+                    assert name in names or name.endswith(".json"), (line, name)
 
 
 def test_names_that_a_help_shows_are_those_that_there_are() -> None:
@@ -178,18 +144,12 @@ def test_names_that_a_help_shows_are_those_that_there_are() -> None:
     assert set(rung.type.choices) == set(RUNGS)
 
 
-WITHOUT_IMPORT = """
-bench resume, bench table, bench draw, bench report, completion, demo, knapsack, train, diagnose, figures,
-traces import, instances list, instances make, instances new, lessons list, lessons export, policy show,
-policy schema, policy replay
-"""
-
-
 def test_commands_are_functions_of_their_options_and_import_what_names_a_method_or_an_instance() -> None:
-    without = {" ".join(name.split()) for name in WITHOUT_IMPORT.split(",")}
-    assert {name for name, leaf in leaves() if "--import" not in options_of(leaf)} == without
     for name, command in leaves():
         assert list(inspect.signature(command.callback).parameters) == ["options"], name
+        takes = {param.name for param in command.params}
+        names = bool({"method", "studies"} & takes) or ("instance" in takes and name != "knapsack")
+        assert not names or "--import" in options_of(command), name
     there = {f"depl {name} {option}" for name, leaf in leaves() for option in options_of(leaf)}
     assert not SUCCESSORS.keys() & there
     assert ROOT.name == "depl"
@@ -231,13 +191,9 @@ def test_the_ending_of_a_figure_chooses_its_format() -> None:
 
 OFFERED = {
     "": sorted(COMMANDS),
-    "so": ["solve"],
-    "--ver": ["--version"],
     "solve paper-alexnet-d": [name for name in full_names() if name.startswith("paper-alexnet-d")],
-    "solve tiny --met": ["--method"],
     "solve --method sce": ["scenario-search"],
     "front tiny --against ": ["loss", "probability", "time"],
-    "instances s": ["schema", "show"],
     "methods ra": ["random"],
     "knapsack f4": ["f4_l-d_kp_4_11"],
     "completion ": ["bash", "fish", "zsh"],

@@ -121,7 +121,7 @@ def test_a_law_of_a_file_is_known_to_every_command_that_reads_an_instance(ask, t
     assert (code, "imported_logistic" in err) == (2, True)
     imported = ("--import", mine)
     assert ask("solve", path, *imported, "--method", "exact", "--out", plan)[0] == 0
-    for words in (("instances", "show", path), ("check", path, plan), ("explain", path, plan)):
+    for words in (("check", path, plan), ("explain", path, plan)):
         assert ask(*words, *imported)[::2] == (0, ""), words
     code, schema, _ = ask("instances", "schema", *imported)
     assert (code, "imported_logistic" in schema) == (0, True)

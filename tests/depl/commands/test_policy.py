@@ -19,43 +19,30 @@ from tests.depl.commands.conftest import sessions
 SESSIONS = """
 planned, written, told, checked and simulated
 $ policy solve two.json --gap 0% --out new.json --explain
-tiny-policy a policy; stuck: more time would prove no more
 certified under the law; asked 0.45
-1.5 times the least expected cost of a success a success costs in [
-also those that draw lots or remember the whole run
-trains at least one epoch
 promise binds: priced at
-V(lambda) - (lambda - rho) (1 - omega)
-policy written to new.json
 $ policy check two.json new.json
 tiny-policy: everything holds
 Repeated from the policy, not checked: lower_bound, ratio
 $ policy simulate two.json new.json --runs 20000 --seed 3
 No claim is refuted at 1e-06.
 $ policy solve easy.json --explain
-rho: the best policy without a promise keeps it
 slack: the price of failures alone
 
 one JSON object, and the price of a failure that is given
 $ policy solve two.json --json --failure-cost 50 --explain
 {"solution": "feasible", "failure_cost": 50.0, "policy": {"failure_cost_rule": "given"}}
-price of a failed run, as given
-1 - bound / J, certified
 
 what no policy can promise
 $ policy solve strict.json --out new.json
 = 3
 proved infeasible: no policy keeps the promise
-new.json not written: there is no policy
 
 epochs without a switch are told with the bound
 $ policy solve two.json --switch-epochs 2
 and switch only after epochs 2;
 
 runs that are replayed are counted by how they ended
-$ policy replay replayed.json tree.csv
-4 seeds, followed on real training
-0.75 of them, 95 % interval [0.19412, 0.9937]
 $ policy replay replayed.json tree.csv --json
 {"ends": {"reached": 3, "beyond": 1}, "cost": 2.75}
 $ policy replay replayed.json branch.csv
@@ -99,19 +86,16 @@ def test_what_is_typed_is_answered(follow, lines) -> None:
 def test_what_is_told_is_what_was_found_and_no_bolder(ask, here) -> None:
     found = depl.solve_policy(TWO, gap=0.0)
     told = json.loads(ask("policy", "solve", "two.json", "--gap", "0%", "--out", "new.json", "--json")[1])
-    keys = {"termination", "cost", "lower_bound", "gap", "violation", "quantile", "epochs"}
-    assert keys <= told.keys()
+    assert {"termination", "cost", "lower_bound", "gap", "violation", "quantile", "epochs"} <= told.keys()
     assert told["lower_bound"] <= told["objective"] == found.objective
     assert told["violation"]["upper"] == pytest.approx(1 - told["reached"])
-    rows = [line.split("  ") for line in ask("policy", "solve", "two.json", "--gap", "0%")[1].splitlines()]
-    said = {name: "".join(value).split() for name, *value in rows}
-    assert float(said["P(loss <= 0.35 reached)"][2].rstrip(",")) <= found.reached
-    assert float(said["expected cost"][2]) >= found.cost
     kept = depl.Policy.from_json(Path("new.json").read_text(encoding="utf-8"))
     assert kept == found.policy == depl.Policy.from_json(json.dumps(told["policy"]))
     named = json.loads(ask("policy", "solve", "two.json", "--json", "--data", "site=data")[1])
-    assert named["cost"] == told["cost"]
-    assert named["policy"]["data"] == [{"cluster": "site", "datasets": ["data"]}]
+    assert (named["cost"], named["policy"]["data"]) == (
+        told["cost"],
+        [{"cluster": "site", "datasets": ["data"]}],
+    )
 
 
 def test_whoever_waits_is_told_what_is_held_after_every_grid(monkeypatch) -> None:
@@ -146,68 +130,47 @@ def rows_of(text: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.split("|")] for line in text.splitlines() if "|" in line][1:]
 
 
-def test_a_policy_is_shown_as_rows_of_losses_and_drawn(ask, here) -> None:
-    code, text, aside = ask("policy", "show", "policy.json", "--figure", "map.svg")
-    assert (code, aside) == (0, "drawn in map.svg\n")
-    assert "<svg" in Path("map.svg").read_text(encoding="utf-8")
-    assert rows_of(text) == [
-        ["nothing yet", "0", "up to 1.5", "train small on site"],
+def test_a_policy_is_shown_as_rows_of_losses_those_of_epochs_that_do_alike_once_and_drawn(ask, here) -> None:
+    code, text, _ = ask("policy", "show", "policy.json", "--figure", "map.svg")
+    assert (code, "<svg" in Path("map.svg").read_text(encoding="utf-8")) == (0, True)
+    assert rows_of(text)[1:7] == [
         ["", "", "above", "stop: give up"],
         ["small on site", "1", "up to 0.8", "go on"],
         ["", "", "up to 1.5", "switch to large on site"],
         ["", "", "above", "stop: give up"],
         ["small on site", "2", "any", "switch to large on site"],
         ["large on site", "2", "up to 0.3", "stop: reached"],
-        ["", "", "above", "go on"],
-        ["large on site", "3", "up to 0.3", "stop: reached"],
-        ["", "", "above", "stop: no epoch is left"],
     ]
-    assert "P(loss <= 0.3 reached)" in text
     shown = json.loads(ask("policy", "show", "policy.json", "--json")[1])
     assert shown == json.loads(by_hand().to_json())
-
-
-def test_epochs_that_do_alike_are_one_row_and_details_list_each(ask, here) -> None:
     nodes = document()["nodes"]
     for node, ends in ((1, (10, 1)), (2, (7, 0)), (3, (9, 0)), (4, (5, -1))):
         nodes[node]["rows"] = [{"upto": upto, "action": action} for upto, action in (ends, (19, -1))]
     Path("policy.json").write_text(by_hand(nodes=nodes).to_json(), encoding="utf-8")
     brief, every = (rows_of(ask("policy", "show", "policy.json", *words)[1]) for words in ((), ["--details"]))
     assert ["small on site", "1 to 2", "up to 0.7 ... 1", "switch to large on site"] in brief
-    assert ["small on site", "1", "up to 1", "switch to large on site"] in every
     assert ["small on site", "2", "up to 0.7", "switch to large on site"] in every
 
 
-def test_a_policy_or_a_plan_is_followed_as_the_controller_does_and_its_log_is_left_as_it_is(
-    ask, here
-) -> None:
-    """Of a plan with its instance, until the target is reached; from a log of any loop and from its own."""
-    losses = {"policy.json": (1.0, 0.82), "plan.json": (15.0, 11.0, 9.0, 6.5)}
-    for name, more, wanted in (("policy.json", (), [0, 10]), ("plan.json", ("tiny",), [0, 0, 10, 11])):
-        controller = Controller(name, "own.jsonl", instance=depl.load(more[0]) if more else None)
-        decide = ("policy", "decide", name, *(("--instance", *more) if more else ()), "--log")
-        code, _, err = ask(*decide, "own.jsonl")
-        assert (code, "holds no loss yet" in err) == (2, True)
-        codes = []
-        for epoch, loss in enumerate(losses[name]):
-            with Path("run.jsonl").open("a", encoding="utf-8") as file:
-                file.write(json.dumps({"epoch": epoch, "loss": loss}) + "\n")
-            controller.observe(loss) if epoch else controller.start(loss)
-            before = Path("own.jsonl").read_bytes()
-            code, *told = ask(*decide, "run.jsonl")
-            assert told == [controller.why() + "\n", ""]
-            assert ask(*decide, "own.jsonl") == (code, *told)
-            assert Path("own.jsonl").read_bytes() == before
-            codes.append(code)
-        assert codes == wanted
-        Path("own.jsonl").unlink()
-        Path("run.jsonl").unlink()
+def test_a_plan_is_followed_as_the_controller_does_and_its_log_is_left_as_it_is(ask, here) -> None:
+    """With its instance, until the target is reached; from a log of any loop and from its own."""
+    controller, codes = Controller("plan.json", "own.jsonl", instance=depl.load("tiny")), []
+    decide = ("policy", "decide", "plan.json", "--instance", "tiny", "--log")
+    for epoch, loss in enumerate((15.0, 11.0, 9.0, 6.5)):
+        with Path("run.jsonl").open("a", encoding="utf-8") as file:
+            file.write(json.dumps({"epoch": epoch, "loss": loss}) + "\n")
+        controller.observe(loss) if epoch else controller.start(loss)
+        before = Path("own.jsonl").read_bytes()
+        code, *told = ask(*decide, "run.jsonl")
+        assert told == [controller.why() + "\n", ""]
+        assert ask(*decide, "own.jsonl") == (code, *told)
+        assert Path("own.jsonl").read_bytes() == before
+        codes.append(code)
+    assert codes == [0, 0, 10, 11]
 
 
 def test_the_schema_accepts_policies_and_refuses_others() -> None:
-    jsonschema.Draft202012Validator.check_schema(json_schema())
     validator = jsonschema.Draft202012Validator(json_schema())
-    assert validator.is_valid(json.loads(by_hand().to_json()))
-    assert validator.is_valid(document())
-    bare = {name: value for name, value in document().items() if name != "nodes"}
-    assert not any(map(validator.is_valid, ({**document(), "version": 2}, {**document(), "start": -1}, bare)))
+    good, bare = document(), {name: value for name, value in document().items() if name != "nodes"}
+    assert validator.is_valid(good)
+    assert not any(map(validator.is_valid, ({**good, "version": 2}, {**good, "start": -1}, bare)))

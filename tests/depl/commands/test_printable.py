@@ -1,16 +1,19 @@
-"""Nothing that a user or a file names steers the terminal, floods it, or ends the one JSON object."""
+"""Names neither steer nor flood a terminal; lines and bars appear on one that is watched alone."""
 
 import io
 import json
-import os
+import math
 import re
 import sys
+import time
 import unicodedata
 
 import pytest
 
 import depl
+from depl.cli import main
 from depl.commands.printable import fields, table
+from depl.commands.progress import Bar, following, held
 from depl.models.foundation.errors import LONGEST_MESSAGE, InvalidInputError
 from tests.cases.documents import RICH, put
 
@@ -84,26 +87,23 @@ def test_a_message_does_not_repeat_a_megabyte_of_a_file(ask, tmp_path):
     path = tmp_path / "bad.json"
     for document in (put(RICH, "clusters[0].name", LONG), put(RICH, LONG, 1), put(RICH, "format", LONG)):
         path.write_text(json.dumps(document), encoding="utf-8")
-        for words in (["check", path, path], ["check", path, path, "--json"]):
-            code, out, err = ask(*words)
-            assert code == 2
-            assert len(out + err) < 5 * LONGEST_MESSAGE
+        code, out, err = ask("check", path, path, "--json")
+        assert (code, len(out + err) < 5 * LONGEST_MESSAGE) == (2, True)
     error = InvalidInputError("begins " + "x" * 10**6 + " and what to do", "." + "y" * 10**6)
     assert re.fullmatch(r"begins x+.* characters left out \.\.\.\] .*x+ and what to do", error.message)
     assert len(str(error)) < 5 * LONGEST_MESSAGE
 
 
-def test_a_name_that_is_not_utf_8_is_shown_in_json_as_far_as_it_can_be(ask, tmp_path):
-    path = os.fsencode(tmp_path) + b"/\xff.csv"
-    with open(path, "wb") as file:
-        file.write(b"run,epoch,model,cluster,loss\n0,1,m,c,x\n")
-    code, out, _ = ask("diagnose", os.fsdecode(path), "--json")
-    assert (code, json.loads(out)["path"].endswith("\\udcff.csv, row 2, column loss")) == (2, True)
-
-
 class Terminal(io.StringIO):
+    """A stream that says that somebody is watching."""
+
     def isatty(self):
         return True
+
+    def rows(self):
+        """What it showed, line by line, without what moves the cursor."""
+        lines = re.split(r"[\r\n]+", re.sub(r"\x1b\[[?\d;]*[A-Za-z]", "", self.getvalue()))
+        return [line.strip() for line in lines if line.strip()]
 
 
 def test_tables_are_aligned_without_markup_and_folded_in_a_terminal_alone(monkeypatch):
@@ -114,10 +114,77 @@ def test_tables_are_aligned_without_markup_and_folded_in_a_terminal_alone(monkey
         "[b]a[/b]       |     1",
         ":smile: longer |    23",
     ]
-    assert table(("note",), [("word " * 60,)]).splitlines()[2:] == [("word " * 60).strip()]
     assert fields([("a", "1"), ("long", "2")]) == "a     1\nlong  2"
     monkeypatch.setattr(sys, "stdout", Terminal())
     monkeypatch.setenv("COLUMNS", "30")
     lines = table(("note", "value"), [("x" * 60, "1")]).splitlines()
     assert max(map(len, lines)) <= 30
     assert "".join(lines).count("x") == 60
+
+
+@pytest.fixture
+def watched(monkeypatch):
+    """Put a terminal in the place of standard error; in the test itself, as pytest changes it before."""
+
+    def put(kind="xterm"):
+        monkeypatch.setattr(sys, "stderr", Terminal())
+        monkeypatch.setenv("TERM", kind)
+        for name in ("NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
+            monkeypatch.delenv(name, raising=False)
+        return sys.stderr
+
+    return put
+
+
+def test_away_from_a_terminal_nothing_is_shown(capsys):
+    with following("exact") as seen:
+        assert (seen.progress, seen.on_phase) == (None, None)
+    with Bar("solving", 2) as bar:
+        bar.step("one")
+    assert capsys.readouterr() == ("", "")
+
+
+def test_where_the_cursor_cannot_move_rows_stand_alone(watched):
+    terminal = watched("dumb")
+    with following("auto") as seen:
+        seen.on_phase("exact")
+        seen.progress(0.1, math.inf, 3.0)
+    assert terminal.rows() == ["0.0 s  exact: no plan yet, no lower bound yet"]
+
+
+def test_the_default_method_names_its_phases_and_an_error_leaves_the_terminal_as_it_was(watched):
+    terminal = watched()
+    with following("exact") as seen:
+        seen.progress(1.0, 20.0, 15.0)
+        time.sleep(0.6)  # the line is drawn four times a second
+        assert any("exact: best plan 20, lower bound 15, gap 25 %" in row for row in terminal.rows())
+    terminal = watched()
+    assert main(["solve", "tiny"]) == 0
+    rows = terminal.rows()
+    assert re.fullmatch(r"0\.\d s  auto: no plan yet, no lower bound yet", rows[0])
+    assert any(re.match(r"0\.\d s  exact: ", row) for row in rows)
+    terminal = watched()  # which an error on the way leaves as it was
+    with pytest.raises(ZeroDivisionError), following("exact"):
+        raise ZeroDivisionError
+    assert terminal.getvalue().rindex("\x1b[?25h") > terminal.getvalue().rindex("\x1b[?25l")
+
+
+def test_what_is_held_in_words():
+    for given, words in {
+        (math.inf, -math.inf): "no plan yet, no lower bound yet",
+        (20.0, 0.0): "best plan 20, no lower bound yet",
+        (0.0, 0.0): "best plan 0, no lower bound yet",
+        (3.0, 2.99999999): "best plan 3, lower bound 2.99999, gap below 0.01 %",
+        (3.0, 3.0): "best plan 3, lower bound 3, gap 0 %",
+        (3.0, 2.0**-20): "best plan 3, lower bound 9.53674e-07, gap 99.99997 %",
+    }.items():
+        assert held(*given) == words
+
+
+def test_a_bar_shows_what_was_done_last_how_many_are_done_and_the_pace(watched):
+    terminal = watched()
+    with Bar("sweep", 9, done=7) as bar:
+        assert "sweep" in terminal.getvalue()
+        bar.step("paper-alexnet-5")
+    shown = terminal.getvalue()
+    assert all(said in shown for said in ("paper-alexnet-5", "8/9", "left"))

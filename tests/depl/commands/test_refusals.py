@@ -12,7 +12,9 @@ from depl.instances.training import families
 from depl.models.solving.methods import register
 from depl.models.traces.files import read_traces, write_traces
 from depl.models.traces.stages import PLAN, plan_text
+from depl.starting import JSON
 from tests.cases.command_line import leaves, options_of
+from tests.cases.documents import RICH, put
 from tests.cases.policy_files import document
 from tests.cases.sweep_cases import blanks, write_store
 from tests.cases.training_cases import small_family
@@ -21,56 +23,36 @@ LEAVES = dict(leaves())
 
 USAGE = """
 dance | there is no command 'dance'; known are instances, solve,
-show tiny | there is no command 'show'; did you mean 'policy show' or 'instances show'?
-help | there is no command 'help'; did you mean '--help'?
 -v | there is no option -v; known are --version, --help
 solve tiny -json | there is no option -json; did you mean '--json'?
 knapsack x --instance one | argument --instance: 'one' is not a valid whole number
 instances lsit | there is no action 'lsit'; did you mean 'list'?
-bench rn | depl bench: error: there is no action 'rn'; did you mean 'run'?
---vresion | there is no option --vresion; did you mean '--version'?
-front tiny --against los | 'los' is no choice; did you mean 'loss'?
 solve tiny --mehtod=exact | there is no option --mehtod; did you mean '--method'?
 solve tiny --out --jsn | argument --out: needs a value; if it is --jsn, write --out=--jsn
 solve tiny tiny | got unexpected extra argument (tiny)
 solve | the following arguments are required: INSTANCE
 solve tiny --gap small | must be a share such as 0.05, or a percentage such as 5%
-solve tiny --gap 1 | less than 1
 solve tiny --gap 1.5 | did you mean 1.5%?
-solve tiny --gap 150% | less than 1, or 100%, not 150%
-front tiny --against loss --gap inf | must be at least 0 and less than 1
 solve tiny --option width | must be KEY=VALUE, not 'width'
-solve tiny --option =8 | must be KEY=VALUE, not '=8'
-solve tiny --seed x | 'x' is not a valid whole number
 solve tiny --scenarios many | must be a whole number from 1 on, or an .npz file, not
-solve tiny --confidence 9 | there is no option --confidence; known are
-instances | the following arguments are required: ACTION, one of list, show, make
 solve tiny --s 5 | did you mean '--seed' or '--scenarios'?
-solve tiny --out | '--out' requires an argument
-solve tiny --explain=1 | '--explain' does not take a value
-solve tiny --time-limit 10s | --time-limit: '10s' is not a valid number
 solve tiny --seed -1 | argument --seed: -1 is not in the range x>=0
-front tiny --against loss --between 5 | '--between' requires 2 arguments
+report tiny plan.json --no-prizes | did you mean '--no-prices'
 front tiny --against cost | 'cost' is no choice; known are loss, time, probability
 diagnose digits-alexnet --figure fig.png.gz | figures are written as .png, .svg or .pdf, not as .gz
-figures --paper 3 | '3' is no choice; known are 2, 4, 5, 6, 7, 8, 9
 figures --paper 5 --format jpg | there is no format 'jpg'; there are: png, svg, pdf
 fit x --template t --out o --care 1 | --care: 1.0 is not in the range 0<=x<1
-fit x --template t --out o --confidence 0.4 | argument --confidence: 0.4 is not in the range 0.5<=x<1
 train --family points --out x.csv --runs 0 | 0 is not in the range
-train --family points --out x.csv --switch-epochs 2,x | 'x' is not a valid whole number
 train --family points --out x.csv --switch-epochs 0,2 | 0 is not in the range x>=1
 policy solve two.json --failure-cost cheap | must be a positive and finite number, or ratio, not 'cheap'
 policy solve two.json --switch-epochs 4;6 | must be epochs such as 4,6,8 or 4-34
-policy solve two.json --switch-epochs 6-4 | 6-4 is no range of epochs
 policy solve two.json --data site | must be a cluster and datasets such as edge=lidar,archive, not 'site'
 lessons export 0 --to new | 0
+report instance.json plan.json --time-limit 0 | must be positive
 bench run paper --seconds 0 | --seconds: must be positive
-bench run paper --seconds nan | --seconds: must be positive
 bench run paper --workers 0 | --workers:
 fit runs.csv --template setup.json --out a.json --diverged -3 | -3 is no number of runs from 0 to 1000
 train --stages a@b --switch-epochs 2 --epochs 6 --family points --out x.csv | must be two stages MODEL@CLUSTER
-train --stages a,b@c --switch-epochs 2 --epochs 6 --family points --out x.csv | must be two stages
 figures --paper 5 --methods depl,depl | different names
 """
 """A command line, and what the parser says of it."""
@@ -80,67 +62,59 @@ solve tiny --method magic | no method 'magic'; known are
 solve paper-alexnt | did you mean 'paper-alexnet'
 warm-up --method exatc | did you mean 'exact'?
 bench run randm | did you mean 'random'?
-bench report papre | did you mean 'paper'?
-bench compare papre | did you mean 'paper'?
 diagnose digits-alexnt | did you mean 'digits-alexnet'?
 train --family digit-mobilenet --out x.npz | did you mean 'digits-mobilenet'?
 knapsack knapPI_1_100_1000 | did you mean 'knapPI_1_100_1000_1'
 solve paper-alexnet | choose a target: 'paper-alexnet' has targets 5, 7, 9, 11, 13
 solve paper-alexnet --target 6 | there is no target 6
 solve paper-alexnet-9 --target 7 | the name says target 9, the option 7
-solve paper-alexnet --target nan | must be a finite number
 solve tiny --option breadth=8 | 'auto' takes no option 'breadth'; it takes none
-solve tiny --option label=normal | ; of --method depl-paper it is one
 solve tiny --method depl-paper --option lable=normal | takes no option 'lable'; did you mean 'label'?
 solve tiny --method depl-paper --option label=norml | normal or expected, not 'norml'; did you mean 'normal'?
-solve tiny --method random --option draws=ten | --option draws: must be a whole number from 1 on, not 'ten'
 solve tiny --method depl-paper --option eta=5 --eta 6 | --option eta: is given twice; keep one
 solve tiny --time-limit 0 | time_limit must be positive
-front tiny --against loss --between 0 inf | must be finite
-knapsack knapPI_1_100_1000_1 --time-limit -1 | time_limit must be positive
 solve tiny --scenarios 9 | works under the law itself and takes no scenarios
 solve nowhere.json | nowhere.json: cannot be read (No such file or directory)
 solve . | .: cannot be read (Is a directory)
-check tiny nowhere.json | nowhere.json: cannot be read (No such file or directory)
+solve wrong.json | wrong.json: $.clusters[1].capacity
+check wrong.json plan.json | wrong.json: $.clusters[1].capacity
+explain wrong.json plan.json | wrong.json: $.clusters[1].capacity
+instances show again.json | again.json: $.clusters[0].capacity: is given twice in this object; keep one
+solve binary.json | binary.json: not UTF-8 text
+check tiny huge.json | huge.json: $.epochs[0].model: no model 'huge'
+explain tiny huge.json | huge.json: $.epochs[0].model: no model 'huge'
+explain tiny back.json | $.epochs[1].model: the switch from 'pruned' to 'full' is forbidden
+solve tiny --method never --out items.txt/plan.json | there is no folder
+demo --out items.txt | cannot be made
+instances make --out items.txt/deeper | cannot be made
+report instance.json plan.json --out no/page.html | there is no folder
+report tiny tied.json | tied.json: $.instance: the plan was made for another instance
 instances show nobody | no shipped instance and no file is called 'nobody'
 solve tiny --method exact --method exakt | exakt
 solve tiny --out . | .: is a folder
 fit runs.csv --template setup.json --out no/a.json | there is no folder 'no'
 front tiny --against loss --between 5 4 | --between: the first, 5, must not exceed
-front tiny --against probability --between 0.5 1 | --between: 1 cannot be quantile_level
-front tiny --against loss --between nan 4 | --between: both ends must be finite numbers
 front tiny --against loss --method scenario-search | counts scenarios
 front tiny --against loss --out /nowhere/else.json | there is no folder
 fit runs.csv --template none --out a.json | no shipped setup and no file is called 'none'
-fit runs.csv --template bad-setup.json --out a.json | bad-setup.json: $.clusters[1].capacity
 fit runs.csv --template mine.py --out a.json | mine.py: $
 fit runs.csv --template setup.json --out a.json --target nan | --target: must be a finite number
 fit runs.csv --template setup.json --out a.json --metric error_rate | --metric: the traces hold no error_rate
 fit lost.csv --template setup.json --out a.json | depl fit --diverged N
 fit ledger.csv --template setup.json --out a.json | .provenance.lost runs: must be names and reasons
 fit a.csv --first 0 --template setup.json --out a.json | --first: says how to read logs: name their loss
-fit a.csv --on-missing end --template setup.json --out a.json | --on-missing: says how to read logs: name
-fit a.csv --stages a@b --template setup.json --out a.json | --stages: says how to read logs: name their loss
-fit a.csv --where a=b --template setup.json --out a.json | --where: says how to read logs: name their loss
 diagnose runs.csv --first 1 | --first: says how to read logs: name their loss, too, by --loss KEY
-diagnose none.csv | none.csv
 diagnose a.csv b.csv | name their loss by --loss KEY
 diagnose runs.csv --metric error_rate | --metric:
 diagnose two.csv | two.csv: dependence shows between runs of one schedule; 2 of them are too few
 diagnose runs.csv --figure pictures/good --resamples 9 | there is no folder 'pictures'
-certify fresh.csv --target 1.5 --omega 0.9 --plan none | none
 certify fresh.csv --target nan --omega 0.9 | target
-certify fresh.csv --target 1.5 --omega 1.2 | omega
-certify fresh.csv --target 1.5 --omega 0.9 --confidence 1 | confidence
 certify fresh.csv --target 1.5 --omega 0.9 --metric error_rate | metric
-certify fresh.csv --target 1.5 --omega 0.9 --chosen-by fresh.csv | .run[0]: run 'r0' was used to choose
-certify torn.csv --target 1.5 --omega 0.9 | .provenance.plan: must be stages
 certify digits-alexnet --target 1.5 --omega 0.9 | --plan: say what the runs were to train (--plan)
 train --family none --out x.csv | there is no family 'none'
 train --family zen-attention --out x.csv | zen-attention is no longer trained
 train --family points --out none/x.csv | make it first
 train --family points --out runs.csv | choose another file
-train --family points --out x.csv --plan nowhere.json | nowhere.json: cannot be read
 train --family points --out x.csv --plan plan.json | plan.json: $.epochs[0].model: 'full' cannot be trained
 train --family points --out x.csv --plan cloud.json | there is no cluster 'cloud'
 train --family points --out x.csv --stages a@b,c@d | --stages: needs --switch-epochs
@@ -149,46 +123,33 @@ train --family points --out x.csv --epochs 6 | --epochs: goes with --stages
 train --family points --out x.csv --draw-switch 1 | --draw-switch: goes with --stages
 train --stages a@b,c@d --switch-epochs 2 --epochs 6 --plan p --family points --out x.csv | and --plan both say
 {branches} full@edge,pruned-75@edge --switch-epochs 2 | --stages: 'full' cannot
-{branches} pruned-50@edge,pruned-75@cloud --switch-epochs 2 | there is no cluster 'cloud'; there are edge, far
-{branches} pruned-50@edge,pruned-50@edge --switch-epochs 2 | --stages: are the same twice
 {branches} pruned-50@edge,pruned-75@far-edge --switch-epochs 2,6 | 6 leaves one of the stages without an epoch
-{branches} pruned-50@edge,pruned-75@far-edge --switch-epochs 4,2 | 2 follows on 4; give each epoch once
 figures --paper 7 --methods nobody --out . | nobody
-figures --paper 7 --family tiny --out . | 'tiny'
 figures --paper 2 a.npz b.npz --out . | one file of traces
 instances make --models 3 --out new | --models: sizes are those of heterogeneous and regions instances
 instances new --out instance.json | exists already
 knapsack nothing | no file and no shipped knapsack
 knapsack bad-items | line 3: weight is 'x'
-knapsack large-items | could confuse two sums
 knapsack any --chance --via milp | proves no probability
-knapsack chance --chance | write z=1 for a probability of 0.841345
 knapsack two-sacks.csv --instance 3 | holds 2 instances; there is no number 3
 lessons export 99 --to new | N: there is no lesson 99; they are 1 to
 lessons export 2 --only kit --to new | --only: lesson 2 has no kit
 lessons export 1 --only notebook --to items.txt | is no folder; name another one
 program tiny --out tiny.txt | the file must end in .lp, .mps or .nl, not '.txt'
-program tiny --out tiny.mps --form cone | MPS files have no cones
 program tiny --out tiny.lp --scenarios nowhere.npz | nowhere.npz
 program tiny --out tiny.lp --time-limit 1e-9 | the optimum was not proved
 check tiny plan.json --scenarios missing.npz | missing.npz: cannot be read
 explain tiny --figure drawn.png | --figure: draws a plan
 replan spent.json promised.json other-model.json | other-model.json: $.model: is 'pruned', but the plan trains
-replan spent.json promised.json late-state.json | late-state.json: $.epoch: is 3, but at most K_max = 2
 replan spent.json promised.json low-state.json | low-state.json: $.loss
-replan spent.json bare-plan.json state.json | bare-plan.json: $.epochs[0].cluster
 replan spent.json promised.json promised.json | promised.json: $.format
 replan spent.json promised.json state.json --eta 50 | takes no option 'eta'
 policy solve two.json --data site=other | cluster 'site' cannot use ['other']
-policy solve two.json --data site=data --data site=data | --data: names cluster 'site' twice
 policy solve two.json --failure-cost 0.5 | is cheaper than the least expected cost of a success
 policy solve two.json --out two.json | is read
 policy show two.json | two.json: $.format: this is a 'depl-instance' document; a 'depl-policy' one is needed
 policy show bad-policy.json | the fields are listed by 'depl policy schema'
 policy show policy.json --runs digits-alexnet | --runs: runs are drawn over a figure
-policy show policy.json --runs digits-alexnet --figure m.png | no run has a loss before epoch 1 and
-policy decide two.json --log run.jsonl | two.json: $.format: this is a 'depl-instance' document
-policy decide plan.json --log run.jsonl | plan.json: $.format: this is a 'depl-plan' document
 policy decide plan.json --log run.jsonl | depl policy decide PLAN --instance INSTANCE --log RUN.jsonl
 policy decide plan.json --log run.jsonl --target 6 | --target: chooses the instance of a plan: name it, too
 policy decide policy.json --instance tiny --log run.jsonl | policy.json: $.format: this is a 'depl-policy'
@@ -205,16 +166,17 @@ bench run paper exact-law | 'paper' sweeps, 'exact-law' measures; run them apart
 bench run paper --smoke | --smoke: is an option of studies that measure
 bench run exact-law --limit 1 | --limit: is an option of studies that sweep
 bench run paper --methods none --out x.jsonl | --methods: no configuration
-bench run paper --import none.py --out x.jsonl | none.py: there is no such file
 bench run paper --workers 2 --scheduler tcp://there:1 | not allowed with
 bench resume none.jsonl | none.jsonl: there is no such file
 bench compare none | none: no such file, and no recorded study of that name; known are
 bench compare paper --only none/* | holds no answer like 'none/*' that can be asked again
+bench compare --update | --update: replaces answers of one FILE
 bench compare crashed.jsonl | others ended by the clock
 bench draw exact-law figures | the study 'exact-law' has no figure; those that have one:
 bench report --out no/such/folder/page.html | no folder
 bench report bad-items --out runs.csv | bad-items
 solve instance.json --method never --out instance.json | instance.json: is
+report instance.json plan.json --out plan.json | plan.json: is
 replan instance.json plan.json state.json --method never --out plan.json | plan.json: is
 replan instance.json plan.json state.json --method never --rest state.json | state.json: is
 replan instance.json plan.json state.json --method never --out a.json --rest a.json | a.json: is
@@ -243,11 +205,11 @@ def bad(documents: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copytree(documents, folder, dirs_exist_ok=True)
     zero = '{"epoch": 0, "loss": 1}\n'
     state = json.loads((documents / "state.json").read_text(encoding="utf-8"))
-    promised = json.loads((documents / "promised.json").read_text(encoding="utf-8"))
     instance = (documents / "instance.json").read_text(encoding="utf-8")
-    setup = (documents / "setup.json").read_text(encoding="utf-8")
     runs = (documents / "runs.csv").read_text(encoding="utf-8").rstrip("\n").rpartition(",")
     sack = "{0}\nn 1\nc 1\nz 9\ntime 0.00\n1,1,1,0\n-----\n\n"
+    plan = {"format": "depl-plan", "version": 1, "data": [{"cluster": "edge", "datasets": ["sensors"]}]}
+    edge = {"model": "full", "cluster": "edge", "resources": 4.0}
     cloud = {
         "format": "depl-plan",
         "version": 1,
@@ -255,18 +217,17 @@ def bad(documents: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         "epochs": [{"model": "pruned-50", "cluster": "cloud", "resources": 1.0}],
     }
     texts = {
-        "bad-setup.json": setup.replace('"capacity": 4', '"capacity": -4'),
+        "wrong.json": json.dumps(put(RICH, "clusters[1].capacity", -4)),
+        "again.json": json.dumps(RICH).replace('"capacity":', '"capacity": 1, "capacity":', 1),
+        "huge.json": json.dumps(plan | {"epochs": [edge | {"model": "huge"}]}),
+        "back.json": json.dumps(plan | {"epochs": [edge | {"model": "pruned"}, edge]}),
         "lost.csv": f"{runs[0].rpartition(',')[0]},nan,{runs[2]}\n",
         "bad-items": "2 5\n1 1\n1 x\n",
-        "large-items": "2 1\n1000000000 1\n1 1\n",
-        "chance": "4 11 1\n10 6 4\n7 5 0\n4 3 1\n3 2 0\n",
         "two-sacks.csv": sack.format("first") + sack.format("second"),
         "cloud.json": json.dumps(cloud),
         "tied.json": json.dumps(cloud | {"instance": "0" * 64}),
         "other-model.json": json.dumps(state | {"model": "pruned"}),
-        "late-state.json": json.dumps(state | {"epoch": 3}),
         "low-state.json": json.dumps(state | {"loss": "low"}),
-        "bare-plan.json": json.dumps(promised | {"data": []}),
         "bad-policy.json": json.dumps({**document(), "epochs": 3}),
         "run.jsonl": zero,
         "late.jsonl": '{"epoch": 1, "loss": 1}\n',
@@ -281,11 +242,11 @@ def bad(documents: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     }
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8")
+    (folder / "binary.json").write_bytes(b"\xff\xfe\x00{")
     alike = read_traces(folder / "runs.csv").select(np.arange(20))
     write_traces(folder / "two.csv", alike.select(np.array([0, 1])))
     planned = (("full", "edge"),) * 2 + (("cut", "far"),) * 5
-    for name, plan in (("fresh.csv", plan_text(planned)), ("torn.csv", "[]]")):
-        write_traces(folder / name, alike.with_provenance({PLAN: plan}))
+    write_traces(folder / "fresh.csv", alike.with_provenance({PLAN: plan_text(planned)}))
     write_traces(folder / "ledger.csv", alike.with_provenance({"lost runs": "b, c"}))
     write_store(folder / "crashed.jsonl", blanks(2))
     (folder / "linked.json").symlink_to(folder / "instance.json")
@@ -336,4 +297,5 @@ def test_what_is_wrong_is_refused_in_words_and_as_one_object_and_nothing_is_writ
         told = json.loads(out)
         assert (code, told["termination"], told["solution"]) == (2, "error", "none")
         assert " ".join(told["reason"].split()) in " ".join(err.split())
+        assert told.keys() == json.loads(JSON).keys()
     assert contents(inside) == before

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from tests.cases.fit_cases import SETUP
-from tests.cases.same_runs import ONE_MODEL, named
 from tests.cases.tool_log_cases import EVERY, LOGS, SWITCHED, unpacked
 from tests.depl.commands.conftest import sessions
 
@@ -47,7 +46,6 @@ def test_from_the_logs_of_a_tool_to_a_checked_plan_by_commands_alone(ask, logged
     code, text, err = ask("traces", "import", path, *options, "--out", "logs.csv")
     assert (code, err) == (0, "traces written to logs.csv\n")
     assert f"24 runs of {EVERY[name].tool}, recognised by " in text
-    assert ("before training" in text) == (name != "flower")
     assert ask("diagnose", "logs.csv", "--resamples", 9)[0] == 0
     assert ask("fit", "logs.csv", "--template", "setup.json", "--out", "mine.json")[0] == 0
     code, text, _ = ask("solve", "mine.json", "--method", "enumerate", "--out", "plan.json")
@@ -133,7 +131,6 @@ def test_every_option_of_logs_is_repeated_and_the_metric_too(ask, here: Path) ->
 SESSIONS = f"""
 without a file to write the table is shown
 $ traces import {LOGS}/csv/runs.csv --loss val_loss {shlex.join(SWITCHED)}
-epochs 1 to 16 epochs told by epoch stages told by --stages not read 1 key: train_loss before training
 2 schedules, too few for the margin of plans that were never run, which takes 19; fit --care 0 leaves it out
 p50@edge:6,p75@far-edge:10 | 12 p50@edge:9,p75@far-edge:7 | 12
 
@@ -154,54 +151,9 @@ $ traces import log.jsonl --loss loss --stages net@edge --on-missing end --out l
 {{"schedules": [{{"stages": "net@edge:3", "runs": 1}}, {{"stages": "net@edge:2", "runs": 1}}]}}
 {{"notes": {{"shorter": 1, "diverged": 1}}}}
 {{"lost": {{"b": "diverged and is ended: no loss in epoch 3 (row 6)"}}}}
-$ traces import log.jsonl --loss loss --stages net@edge --on-missing end
-lost 1, which fit and certify count as misses: b (diverged and is ended
 """
 
 
 @pytest.mark.parametrize("lines", sessions(SESSIONS))
 def test_what_is_typed_is_answered(follow, lines) -> None:
     follow(lines)
-
-
-def test_many_notes_are_counted_and_not_listed(ask, here: Path) -> None:
-    """Two hundred runs whose last two epochs were trained again, and a hundred that began again then."""
-    rng = np.random.default_rng(0)
-    rows = [
-        {"run": f"r{run}", "epoch": k, "loss": float(loss), "extra": 1}
-        for run in range(200)
-        for k, loss in zip((1, 2, 3, 2, 3, 1, 2)[: 5 + run % 2 * 2], rng.uniform(size=7), strict=False)
-    ]
-    (here / "log.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    words = ("traces", "import", "log.jsonl", "--loss", "loss", "--stages", "net@edge")
-    assert "--on-repeated last" in ask(*words)[2]
-    text = ask(*words, "--on-repeated", "last")[1]
-    assert "300 runs" in text
-    assert "400 of epochs that were logged again, not counted" in text
-    assert "100 begun again at the first epoch, each of which is a run of its own" in text
-    assert len(text.splitlines()) < 20
-
-
-def test_the_same_run_counts_once_however_often_it_is_in_the_folder(ask, here) -> None:
-    """24 runs, 30 files: copies, a beginning, and one with fewer decimals; alike by fit of the folder."""
-    runs = named()
-    runs |= {f"copy{number}": runs["r3"] for number in range(4)}
-    runs |= {"begun": runs["r5"][:3], "rounded": [round(loss, 4) for loss in runs["r5"]]}
-    (here / "logs").mkdir()
-    for name, losses in runs.items():
-        (here / "logs" / f"{name}.json").write_text(json.dumps({"val_loss": losses}), encoding="utf-8")
-    (here / "setup.json").write_text(json.dumps(ONE_MODEL), encoding="utf-8")
-    logs = ("logs", "--loss", "val_loss", "--stages", "net@edge")
-    text = ask("traces", "import", *logs, "--out", "logs.csv")[1]
-    assert "24 runs of keras" in text
-    assert "'begun' shares 3 first epochs with 'r5', and 5 others likewise; counted once" in text
-    content = json.loads(ask("traces", "import", *logs, "--json")[1])
-    copies = dict.fromkeys(("copy1", "copy2", "copy3", "r3"), "copy0")
-    assert content["same_runs"] == {"begun": "r5", "rounded": "r5"} | copies
-    for given in (logs, ("logs.csv",)):
-        code, text, _ = ask("fit", *given, "--template", "setup.json", "--out", "mine.json")
-        assert (code, "24, of 1 schedule" in text) == (0, True)
-        assert "9 runs of one plan carry 0.9, here at most 24 went through one" in text
-        kept = Path("mine.json").read_text(encoding="utf-8")
-        judged = ask("diagnose", *given, "--resamples", 9)[1]
-        assert all("counted once" in part for part in (text, kept, judged))

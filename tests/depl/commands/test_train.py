@@ -1,11 +1,6 @@
 """``depl train``: what it writes, and how it goes on."""
 
 import json
-import signal
-import subprocess
-import sys
-import time
-from pathlib import Path
 
 import pytest
 
@@ -16,7 +11,6 @@ from depl.models.traces.files import read_traces
 from depl.models.traces.stages import planned
 from tests.cases.training_cases import small_family
 
-ROOT = Path(__file__).resolve().parents[3]
 STAGES = ("--stages", "pruned-50@edge,pruned-75@far-edge")
 SWITCHES = ("--switch-epochs", "2,4", "--epochs", 6)
 
@@ -43,10 +37,7 @@ def written(path, *epochs):
 
 def test_runs_are_trained_and_those_that_are_there_are_kept(train, tmp_path):
     out = tmp_path / "traces.csv.gz"
-    code, text, err = train("--runs", 2)
-    assert code == 0
-    assert "points" in text
-    assert f"2 runs trained, 0 there already; written to {out}" in err
+    assert train("--runs", 2)[0] == 0
     code, content, _ = train("--runs", 3, "--seed", 1, "--json")
     assert (code, content["trained"], content["kept"], content["runs"]) == (0, 2, 1, 4)
     assert (content["seeds"], content["epochs"]) == ([1, 3], 60)
@@ -61,13 +52,11 @@ def test_a_plan_is_trained_epoch_by_epoch_with_seeds_made_of_the_plan(train, tmp
     firsts = set()
     for name, trained in (("all", epochs), ("fewer", epochs[1:])):
         path, out = written(tmp_path / f"{name}.json", *trained), tmp_path / f"{name}.csv"
-        code, content, _ = train("--plan", path, "--runs", 2, "--json", to=out)
-        first, last = content["seeds"]
-        assert (code, last) == (0, first + 1)
+        first, last = train("--plan", path, "--runs", 2, "--json", to=out)[1]["seeds"]
         firsts.add(first)
         traces = read_traces(out)
         assert traces.schedules[0] == planned(traces.provenance) == trained
-    assert min(firsts) >= 10**6
+        assert last == first + 1 > 10**6
     assert len(firsts) == 2
 
 
@@ -87,7 +76,6 @@ def test_one_switch_epoch_of_each_seed_may_be_drawn(train, tmp_path):
     assert train(*STAGES, *SWITCHES, "--draw-switch", 1, "--runs", 6)[0] == 0
     traces = read_traces(tmp_path / "traces.csv.gz")
     assert sorted(len(runs) for runs in traces.by_schedule().values()) == [3, 3]
-    assert min(int(name.partition("/")[0]) for name in traces.runs) >= 10**6  # seeds made of the stages
     code, _, err = train(*STAGES, *SWITCHES)
     assert (code, "its schedule is" in err, "choose another file" in err) == (2, True, True)
 
@@ -111,20 +99,3 @@ def test_an_interrupt_keeps_what_is_there_and_says_how_to_go_on(train, tmp_path,
     assert read_traces(tmp_path / "traces.csv.gz").runs == ("0", "1")
     code, content, _ = train("--runs", 4, "--json")
     assert (code, content["kept"]) == (0, 2)
-
-
-@pytest.mark.slow
-def test_a_process_that_is_stopped_leaves_a_file_that_another_one_goes_on_with(ask, tmp_path):
-    out = tmp_path / "traces.csv.gz"
-    words = ("train", "--family", "cells-perceptron", "--out", str(out), "--runs")
-    command = [sys.executable, "-m", "depl", *words, "100000"]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=ROOT) as child:
-        deadline = time.monotonic() + 100
-        while not out.exists() and child.poll() is None and time.monotonic() < deadline:
-            time.sleep(0.05)
-        child.send_signal(signal.SIGINT)
-        assert child.wait(timeout=100) == 4
-    held = len(read_traces(out).runs)
-    assert held >= 10
-    content = json.loads(ask(*words, held + 1, "--json")[1])
-    assert (content["trained"], content["kept"]) == (1, held)

@@ -8,19 +8,25 @@ import msgspec
 import numpy as np
 import pytest
 from matplotlib.axes import Axes
+from matplotlib.collections import PolyCollection
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 import depl
 from depl.benchmarks.figures.style import METHOD_STYLES
-from depl.instances.heterogeneous import heterogeneous_instance
 from depl.models.estimation.instance import fit_instance
 from depl.models.evaluation.evaluate import epoch_times
 from depl.models.foundation.errors import InvalidInputError
+from depl.models.policy.decisions import Stop
 from depl.models.problem.instance import ConstantImprovement
 from depl.models.problem.laws import Undeclared
 from depl.models.traces.table import Traces
+from depl.plot.policy import colours, trained
+from depl.showing.policies import GIVE_UP, NO_EPOCH_LEFT, REACHED
+from tests.cases.decided import decide
 from tests.cases.memory_search_cases import drawn
 from tests.cases.picture_cases import require_readable
+from tests.cases.policy_files import LARGE, SMALL, by_hand
 
 
 @pytest.fixture(scope="module")
@@ -61,24 +67,12 @@ def test_the_band_begins_at_the_first_loss_and_holds_what_is_certified(solved):
     instance, result = solved
     _, lower = depl.plot.plan(instance, result.plan)
     target, median, quantile = lower.lines
-    assert list(target.get_ydata()) == [6.5, 6.5]
-    assert median.get_ydata()[0] == 15.0
+    assert (list(target.get_ydata()), median.get_ydata()[0]) == ([6.5, 6.5], 15.0)
     assert quantile.get_xydata().tolist()[0] == pytest.approx([3, result.quantile.upper])
     assert "at least 0.75, certified" in lower.get_title(loc="left")
     (band,) = lower.collections
     heights = band.get_paths()[0].vertices[:, 1]
-    assert heights.min() == pytest.approx(2.0)  # 15 - 6 - 6 - (2.5 / 2) + 0.25
-    assert 15.0 in heights
-
-
-def test_a_plan_of_many_epochs_is_drawn_without_edges_between_its_bars():
-    wide = {"maximum_epochs": 250, "maximum_time": 900.0, "maximum_loss": -30.0}
-    instance = depl.load("paper-alexnet-deadline", 9).replace(**wide)
-    epoch = {"model": "slow-steady", "cluster": "A", "resources": 5.0}
-    data = [{"cluster": "A", "datasets": [item.name for item in instance.datasets]}]
-    upper, _ = depl.plot.plan(instance, depl.Plan(data=data, epochs=[epoch] * 240))
-    assert len(upper.patches) == 240
-    assert {(bar.get_linewidth(), bar.get_hatch()) for bar in upper.patches} == {(0.0, "")}
+    assert (heights.min(), heights.max()) == pytest.approx((2.0, 15.0))  # 15 - 6 - 6 - (2.5 / 2) + 0.25
 
 
 def test_plans_that_never_end_do_not_train_or_have_no_law_are_refused_or_told(solved):
@@ -86,7 +80,7 @@ def test_plans_that_never_end_do_not_train_or_have_no_law_are_refused_or_told(so
     with pytest.raises(InvalidInputError, match=r"epochs\[1\]\.resources"):
         depl.plot.plan(instance, resourced(result.plan, 3.0, 0.0, 3.0))
     upper, lower = depl.plot.plan(instance.replace(maximum_loss=16.0), depl.Plan())
-    assert ("no training" in upper.get_title(loc="left"), len(upper.patches)) == (True, 0)
+    assert len(upper.patches) == 0
     assert "at least 1, certified" in lower.get_title(loc="left")
     unknown = ConstantImprovement(scale=2.0, noise=Undeclared())
     models = tuple(msgspec.structs.replace(model, improvement=unknown) for model in instance.models)
@@ -102,23 +96,25 @@ def test_compare_marks_costs_and_bounds_in_the_style_of_the_method(solved):
     axes = depl.plot.compare([best, other])
     marks = [line for line in axes.lines if line.get_marker() not in ("None", None)]
     assert [float(line.get_xdata()[0]) for line in marks] == [best.cost, other.cost]
-    assert marks[0].get_color() == METHOD_STYLES["exact"].colour
-    assert marks[1].get_color() == METHOD_STYLES["density-greedy"].colour
+    colours = [METHOD_STYLES[name].colour for name in ("exact", "density-greedy")]
+    assert [mark.get_color() for mark in marks] == colours
     labels = [label.get_text() for label in axes.get_yticklabels()]
-    assert labels[0] == "exact: 28, proved cheapest"
-    assert labels[1].endswith("no bound")
-    require_readable(axes)
+    assert (labels[0], labels[1].endswith("no bound")) == ("exact: 28, proved cheapest", True)
     lower = replace(best, solution=depl.Solution.FEASIBLE, lower_bound=27.99999996)
     texts = [text.get_text() for text in depl.plot.compare([lower]).get_legend().get_texts()]
     assert "no plan costs less: 27.9999" in texts  # no bound is rounded up
-    with pytest.raises(InvalidInputError, match="no result"):
-        depl.plot.compare([])
-    with pytest.raises(InvalidInputError, match="different instances"):
-        depl.plot.compare([best, depl.solve(depl.load("paper-alexnet", 9), "exact")])
+    for results, said in (
+        ([], "no result"),
+        ([best, depl.solve(depl.load("paper-alexnet", 9), "exact")], "different instances"),
+    ):
+        with pytest.raises(InvalidInputError, match=said):
+            depl.plot.compare(results)
 
 
 def test_traces_are_a_line_per_run_coloured_by_model():
-    axes = depl.plot.traces(runs(), (4.5,))
+    given = Figure(layout="constrained").subplots()
+    axes = depl.plot.traces(runs(), (4.5,), axes=given)
+    assert axes is given
     full, cut, target = axes.lines
     assert np.nanmax(full.get_ydata()) == 9.0
     pieces = cut.get_xydata().reshape(-1, 3, 2)[:, :2].tolist()
@@ -138,22 +134,6 @@ def test_an_instance_is_drawn_by_its_numbers_and_a_name_with_dollar_signs_stays_
     clusters, _, _ = depl.plot.instance(instance.replace(clusters=(odd,), transfers=()))
     assert r"\$x_{\$" in clusters.get_legend().get_texts()[0].get_text()
     clusters.figure.draw_without_rendering()
-    rng = np.random.default_rng(0)
-    many = heterogeneous_instance(rng, clusters=20, datasets=3, models=3, maximum_epochs=5)
-    clusters, _, _ = depl.plot.instance(many)
-    texts = [text.get_text() for text in clusters.get_legend().get_texts()]
-    assert (len(texts), texts[-1]) == (16, "and 5 more")
-    require_readable(clusters)
-
-
-def test_every_picture_takes_axes_and_gives_them_back(solved):
-    instance, result = solved
-    axes: list[Axes] = list(Figure(layout="constrained", figsize=(12, 12)).subplots(4, 2).flat)
-    assert depl.plot.plan(instance, result.plan, (axes[0], axes[1])) == (axes[0], axes[1])
-    assert depl.plot.instance(instance, axes[2:5]) == tuple(axes[2:5])
-    assert depl.plot.compare({"mine": result}, axes[5]) is axes[5]
-    assert depl.plot.traces(runs(), axes=axes[6]) is axes[6]
-    require_readable(*axes[:7])
 
 
 def step_of(axes: Axes, label: str) -> list[list[float]]:
@@ -216,3 +196,66 @@ def test_the_examples_run(name, monkeypatch):
     result = doctest.testmod(sys.modules[name] if name in sys.modules else __import__(name, fromlist=["_"]))
     assert result.failed == 0
     assert result.attempted >= 2
+
+
+def colour_at(axis, epoch, loss):
+    """Of the map there; None where nothing is drawn."""
+    for collection in axis.collections:
+        assert isinstance(collection, PolyCollection)
+        for path in collection.get_paths():
+            if path.contains_point((epoch, loss)):
+                return to_hex(collection.get_facecolor()[0])
+    return None
+
+
+def test_every_place_has_the_colour_of_what_the_controller_decides_there():
+    policy = by_hand(state="observed")
+    panels = dict(zip((SMALL, LARGE), depl.plot.policy(policy), strict=True))
+    known = {action: to_hex(colour) for action, colour in colours(policy).items()}
+    ways = {
+        (SMALL, 0): [],
+        (SMALL, 1): [1.0],
+        (SMALL, 2): [1.0, 0.5],
+        (LARGE, 2): [1.0, 1.2],
+        (LARGE, 3): [1.0, 1.2, 0.8],
+    }
+    reasons = {"reached": REACHED, "deadline": NO_EPOCH_LEFT, "abandoned": GIVE_UP}
+    for (site, epoch), before in ways.items():
+        for loss in np.arange(0.05, 1.9, 0.1).tolist():
+            decision = decide(policy, [*before, loss])
+            assert decision.epoch == epoch
+            if isinstance(decision, Stop):
+                action = reasons[decision.reason]
+            else:
+                action = trained((decision.model, decision.cluster))
+            assert colour_at(panels[site], epoch, loss) == known[action], (site, epoch, loss)
+    assert colour_at(panels[SMALL], 3, 1.0) is None
+
+
+def followed():
+    """The first follows the policy to its end, the second leaves it after epoch 1, the third never begins."""
+    models = ["small", "small", "large", "large", "small", "small", "small", "large", *["large"] * 4]
+    losses = [1.0, 0.82, 0.5, 0.2, 1.0, 0.9, 0.7, 0.6, 1.0, 0.9, 0.8, 0.7]
+    names, epochs = np.repeat(["a", "b", "c"], 4), np.tile(np.arange(4), 3)
+    return Traces(names, epochs, np.array(models), np.full(12, "site"), np.array(losses))
+
+
+def test_runs_are_drawn_as_far_as_they_trained_what_the_policy_decides():
+    upper, lower = depl.plot.policy(by_hand(), followed())
+    require_readable(upper)
+    require_readable(lower)
+    points = np.column_stack(upper.lines[0].get_data())
+    assert points[~np.isnan(points[:, 0])].tolist() == [[0, 1.0], [1, 0.82], [0, 1.0], [1, 0.9]]
+    drawn, stops = (np.column_stack(line.get_data()) for line in lower.lines[:2])
+    assert drawn[~np.isnan(drawn[:, 0])].tolist() == [[1, 0.82], [2, 0.5], [2, 0.5], [3, 0.2]]
+    assert stops.tolist() == [[3, 0.2]]
+    assert len(upper.lines[1].get_xdata()) == 0
+
+
+def test_the_map_is_drawn_on_axes_of_ones_own_and_what_it_cannot_show_is_refused():
+    given = list(Figure(figsize=(6, 6), layout="constrained").subplots(2, 1))
+    assert depl.plot.policy(by_hand(), axes=given) == given
+    with pytest.raises(InvalidInputError, match="axes: are 1, for 2 panels"):
+        depl.plot.policy(by_hand(), axes=given[:1])
+    with pytest.raises(InvalidInputError, match="no run has a loss before epoch 1 and trained"):
+        depl.plot.policy(by_hand(), followed().select(np.array([2])))

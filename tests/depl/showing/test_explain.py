@@ -60,15 +60,10 @@ SAID = {
         TINY,
         TINY_OPTIMUM,
         """Plan of 3 epochs for 'tiny': cost 28, all constraints hold.
-        E l(2) = 7
         pruned on {sensors}, h = 0.5 l_run = -1.25
-        l(3) has mean 6.125
         T(k) = 4 / 3 + 0.5 = 1.83333 each
-        T(k) = 1 / 3 + 1 = 1.33333
-        cost = 1 + 24 + 3 = 28
         P(l(3) > 6.5) is exactly 1/4; allowed is 0.3, of which 83.3 % are used: holds
         the 0.7-quantile of l(3) is exactly 25/4
-        2 * 1.83333 + 1 * 1.33333 = 5; T_max is 5: holds
         (4) training time binds: 5 against 5
         one unit more of T_max saves 9 (
         not at all: K_max (3)""",
@@ -76,9 +71,7 @@ SAID = {
     "equal epochs are one line": (
         PAPER,
         paper_plan((0, 0, 12)),
-        """epochs 1-12 slow-steady on all data
-        E l(12) = 8.24
-        tau round deadline binds: 1 against 1, at epochs 1-12
+        """tau round deadline binds: 1 against 1, at epochs 1-12
         one unit more of tau saves 12""",
     ),
     "first and last of what decays": (
@@ -106,15 +99,9 @@ SAID = {
     "no price but a reason": (
         TINY.replace(maximum_time=3),
         TINY_OPTIMUM,
-        """no resources keep the time limits
-        T_max would have to rise from 3 to 3.05""",
+        "no resources keep the time limits",
     ),
-    "no training": (
-        TINY.replace(maximum_loss=15),
-        Plan(),
-        """Plan of 0 epochs for 'tiny': cost 0, all constraints hold.
-        cost = 0""",
-    ),
+    "no training": (TINY.replace(maximum_loss=15), Plan(), "cost 0, all constraints hold."),
     "nodes share the work and are all paid": (
         moved(TINY, "clusters", nodes=2),
         TINY_OPTIMUM,
@@ -153,9 +140,3 @@ def test_equations_of_random_plans_are_arithmetically_right_and_verdicts_those_o
         verdicts.add(evaluation.feasible)
     assert checked > 4 * count
     assert verdicts == {True, False}
-
-
-def test_what_matters_comes_first() -> None:
-    heads = [re.split("[:\n]", part)[0] for part in explain(TINY, TINY_OPTIMUM).split("\n\n")]
-    assert heads[1:3] == ["What binds", "What fails next"]
-    assert heads[3].startswith("What the limits cost")
