@@ -1,5 +1,6 @@
 """Binomial certificates: enumeration of what may happen, rational numbers, and what is decided exactly."""
 
+import json
 import math
 from collections import Counter
 from fractions import Fraction
@@ -117,24 +118,38 @@ def test_a_design_certifies_as_often_as_it_says_and_the_sizes_below_do_not():
         assert binomial_tail(allowed, runs, Fraction(1, 50)) < Fraction(9, 10)
 
 
-@pytest.mark.parametrize(
-    ("function", "rows"),
-    [
-        (verdict, [(0, 0, 0.9, 0.95), (-1, 4, 0.9, 0.95), (5, 4, 0.9, 0.95)]),
-        (verdict, [(0, 4, level, 0.95) for level in (1.0, 0.0, math.nan)]),
-        (verdict, [(0, 4, 0.9, confidence) for confidence in (1.0, 0.49, math.nan)]),
-        (least_runs, [(0.9999999, 0.95), (0.9, 0.95, -1)]),
-        (binomial_tail, [(0, 1, Fraction(3, 2))]),
-        (design, [(0.9, 0.95, 0.1), (0.9, 0.95, -0.1), (0.9, 0.95, 0.01, 1)]),
-        (binomial_p_values, [(0, 3, 2), (0, 3, -1), (4, 3, 0.5)]),
-        (certificate, [([], 1, 0.9), ([[1.0]], 1, 0.9), ([1.0, -math.inf], 1, 0.9)]),
-        (certificate, [([1.0], math.nan, 0.9), ([1.0], math.inf, 0.9)]),
-        (loss_bound, [([1.0], 1, None)]),
-    ],
-)
-def test_numbers_outside_their_range_are_refused(function, rows):
-    for arguments in rows:
-        refusal(function, *arguments)
+REFUSED = """
+verdict 0 0 0.9 0.95
+verdict -1 4 0.9 0.95
+verdict 5 4 0.9 0.95
+verdict 0 4 1.0 0.95
+verdict 0 4 0.0 0.95
+verdict 0 4 NaN 0.95
+verdict 0 4 0.9 1.0
+verdict 0 4 0.9 0.49
+verdict 0 4 0.9 NaN
+least_runs 0.9999999 0.95
+least_runs 0.9 0.95 -1
+binomial_tail 0 1 1.5
+design 0.9 0.95 0.1
+design 0.9 0.95 -0.1
+design 0.9 0.95 0.01 1
+binomial_p_values 0 3 2
+binomial_p_values 0 3 -1
+binomial_p_values 4 3 0.5
+certificate [] 1 0.9
+certificate [[1.0]] 1 0.9
+certificate [1.0,-Infinity] 1 0.9
+certificate [1.0] NaN 0.9
+certificate [1.0] Infinity 0.9
+loss_bound [1.0] 1 null
+"""
+
+
+@pytest.mark.parametrize("row", REFUSED.strip().splitlines())
+def test_numbers_outside_their_range_are_refused(row):
+    name, *numbers = row.split()
+    refusal(globals()[name], *map(json.loads, numbers))
 
 
 # A law with atoms, the greatest is "no final loss": P(l <= 0) = 0.3, P(l <= 1) = 0.6, P(l <= 2) = 0.9.

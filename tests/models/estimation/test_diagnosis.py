@@ -1,7 +1,6 @@
-"""Verdicts with reasons on runs that break the independent law in the ways real ones do; facts of runs.
+"""Verdicts on runs that break the independent law in the ways real ones do; facts of runs.
 
-That the paper's own law may be used, must not where every run has a factor of its own, and that few runs tell
-little, is asked where the command says so (`tests/depl/commands/test_diagnose.py`).
+Verdicts on the paper's own law and on a factor per run are asked in `tests/depl/commands/test_diagnose.py`.
 """
 
 import math

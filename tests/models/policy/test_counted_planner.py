@@ -1,7 +1,5 @@
 """Policies counted over combinations of runs: what is capped, what is counted, and what ordinary runs get."""
 
-import itertools
-
 import numpy as np
 import pytest
 
@@ -15,31 +13,12 @@ from depl.models.policy.dynamic import Table
 from depl.models.policy.grid import Grid
 from depl.models.policy.planning import solve_policy
 from depl.models.policy.prices import Price
-from depl.models.policy.process import Process, process
+from depl.models.policy.process import process
 from depl.models.policy.request import Request, policy_of
 from depl.models.problem.instance import Instance
 from depl.models.problem.policy import STOP, Policy
 from depl.models.solving.result import Termination
-from tests.cases.memory_cases import CUT, FULL, fitted, instance_of, random_law, run_of
-
-
-def schedules(found: Process) -> set[tuple[tuple[str, str], ...]]:
-    """All ways through a process, from every start on."""
-
-    def ways(number: int) -> list[tuple[tuple[str, str], ...]]:
-        tails = [
-            ((item.model, item.cluster), *rest)
-            for item in found.nodes[number].trainings
-            for rest in ways(item.following)
-        ]
-        return [(), *tails]
-
-    return {way for start in found.starts for way in ways(start.node)}
-
-
-def within(way: tuple[tuple[str, str], ...], caps: Caps) -> bool:
-    parts = [len(list(items)) for _, items in itertools.groupby(way)]
-    return not parts or (parts[0] <= caps.first and all(part <= caps.later for part in parts[1:]))
+from tests.cases.memory_cases import CUT, FULL, fitted, instance_of, run_of
 
 
 def switching(*designs: tuple[int, int, int], **target: object) -> Instance:
@@ -73,23 +52,6 @@ def of_all_ways(caps: Caps) -> Policy:
     start = next(number for number, item in enumerate(chain.starts) if chain.nodes[item.node].trainings)
     table = Table(actions, start, 1e3, 0.7, 1e3)
     return policy_of(Request(CROSSED), chain, grid, table, Price(1e3, None), "observed")
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_a_capped_process_has_the_ways_that_keep_the_caps_and_no_other(seed):
-    rng = np.random.default_rng(seed)
-    instance = instance_of(
-        random_law(rng, residuals="per_run"), round_deadline=6.0, maximum_time=None, maximum_epochs=4
-    )
-    whole = process(proxy(instance))
-    every = schedules(whole)
-    parts = [[len(list(items)) for _, items in itertools.groupby(way)] for way in every]
-    longest = Caps(max(part[0] for part in parts if part), max(max(part[1:], default=0) for part in parts))
-    for first in range(1, longest.first + 1):
-        for later in range(longest.later + 1):
-            caps = Caps(first, later)
-            assert schedules(capped(whole, caps)) == {way for way in every if within(way, caps)}
-    assert schedules(capped(whole, longest)) == every
 
 
 def test_there_is_an_answer_as_soon_as_a_fixed_plan_keeps_the_promise(monkeypatch):
