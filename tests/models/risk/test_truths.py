@@ -84,6 +84,13 @@ def gamma_case(kind: type, shape: float, scale: float, count: int, sign: float) 
     return Case(loss(1.0, (sign, law, count)), near(oracle), values, how, width)
 
 
+def laplace_case() -> Case:
+    """E exp(-s S) of a difference of exponentials exists on neither half plane: no contour."""
+    law = GammaLaw(shape=1.0, scale=2.0)
+    oracle = near(stats.laplace(0.0, 2.0).sf)
+    return Case(loss(0.0, (1.0, law), (-1.0, law)), oracle, (-5.0, 0.3), "directed grid", 0.05)
+
+
 def single(law: Law, how: str = "contour") -> Case:
     """2 - X, by the distribution function in balls."""
     values = tuple(2.0 - float(law.quantile(level)) for level in (1e-12, 1e-8, 0.03, 0.4))
@@ -262,6 +269,7 @@ CASES: dict[str, Callable[[], Case]] = {
         for shape, scale, count, sign in ((25.0, 0.04, 4, -1.0), (4.0, 0.5, 6, -1.0), (0.7, 2.0, 3, 1.0))
         if kind is GammaLaw or sign < 0
     },
+    "a difference of exponentials": laplace_case,
     **{
         f"inverse gamma {a}": functools.partial(single, InverseGamma(shape=a, scale=a - 1))
         for a in (1.05, 1.5, 2.1, 5.0, 35.6, 1000.0)
@@ -376,6 +384,9 @@ def test_verdicts_and_quantiles_are_on_their_side_of_the_truth(name: str, own_la
     if how not in BY_GRID:
         asked.append((last, grid_quantile(given, 1 - last, POINTS)))
         asked.append((last, risk.quantile(terms, 1 - last, constant=given.constant)))
+        turned = [(law, -coefficient, count) for law, coefficient, count in terms]
+        if how.startswith("contour"):
+            asked.append((last, risk.quantile(turned, last, constant=-given.constant).negated()))
     if how == "exact sum":
         asked.append((last, exact_quantile(given, 1 - last)))
     for budget, found in asked:
