@@ -19,7 +19,7 @@ from depl.models.estimation.choices import FitBy
 from depl.models.estimation.diagnosis import diagnose
 from depl.models.estimation.fit import fit_switch, fit_traces
 from depl.models.traces.table import Traces, joined
-from tests.cases.drawn_traces import draw_traces
+from tests.cases.fit_cases import draw_traces
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from depl.models.traces.files import write_traces
 from depl.models.traces.fingerprints import fingerprints
 from depl.models.traces.stages import PLAN, plan_text
 from depl.models.traces.table import Traces
-from tests.cases.drawn_traces import draw_traces
+from tests.cases.fit_cases import draw_traces
 from tests.depl.commands.conftest import sessions
 
 EPOCHS = 8

@@ -41,7 +41,7 @@ from depl.models.problem.laws import (
 )
 from depl.models.problem.learning import ConstantImprovement
 from depl.models.traces.table import Traces, joined
-from tests.cases.drawn_traces import draw_traces
+from tests.cases.fit_cases import draw_traces
 from tests.problems import refusal
 
 KS = np.arange(1, 31, dtype=float)
