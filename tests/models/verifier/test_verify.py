@@ -13,7 +13,6 @@ from depl.models.problem.instance import (
 )
 from depl.models.problem.laws import Law, Normal
 from depl.models.problem.plan import Bounds, Claims, ClusterData, Plan, PlannedEpoch
-from depl.models.traces.fingerprints import RunFingerprint, RunFingerprints
 from depl.models.verifier.laws import Bracket
 from depl.models.verifier.losses import LossFacts
 from depl.models.verifier.plans import MOST_PLANS
@@ -39,7 +38,6 @@ def only_failure(report: Report) -> Finding:
 
 
 def test_the_plan_without_randomness_is_recomputed_exactly(steady, steady_plan):
-    """Fingerprints of runs are none of the verifier's business."""
     report = verify(steady, steady_plan)
     assert verify(steady, changed(steady_plan, instance=steady.fingerprint)).ok
     assert report.ok
@@ -47,8 +45,6 @@ def test_the_plan_without_randomness_is_recomputed_exactly(steady, steady_plan):
     assert report.violation.lower == report.violation.upper == 0
     named = [f"({number})" for number in (2, 3, 4, 1, 5, 6)]
     assert [item.equation for item in report.findings] == [*named, "Sec. III, K_max", "Sec. III, switches"]
-    prints = RunFingerprints(unit=0.5, runs=(RunFingerprint(name="run0", losses="AbC/"),))
-    assert verify(steady.replace(run_fingerprints=prints), steady_plan) == report
 
 
 def test_the_tiny_optimum_is_recomputed_exactly(tiny, tiny_optimum):
