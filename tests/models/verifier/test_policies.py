@@ -177,10 +177,7 @@ def test_a_policy_on_the_observed_loss_that_claims_nothing_countable_is_left_und
 
 
 def test_runs_that_begin_above_the_grid_have_failed():
-    def lower(document: Any) -> None:
-        document["grid"]["origin"] -= document["grid"]["step"] * document["grid"]["cells"]
-
-    report = altered(*planned(), lower)
+    report = altered(*planned(), at("grid.origin", lambda origin: origin - 100))
     assert report.course.beyond == 1
     assert {"claim: reached", "(3)"} <= failing(report)
 
