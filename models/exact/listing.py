@@ -208,7 +208,7 @@ class _ByClass(_Listing):
                 f"{choices_of(pairs)} assignments of data to clusters already; use another method"
             )
         assignments = data_assignments(self.instance)
-        later = [*(transfers for transfers, _ in assignments[1:]), math.inf]
+        later = [*(transfers for transfers, _ in assignments), math.inf][1:]  # none where no site may train
         ending = self.instance.rules.last_models([model.name for model in self.instance.models])
         for (transfers, data), others in zip(assignments, later, strict=True):
             if transfers >= self.cost:
