@@ -5,7 +5,6 @@ import signal
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from types import FrameType
 
 import numpy as np
 import pytest
@@ -17,11 +16,10 @@ from depl.heuristics.depl.models import ModelStage
 from depl.heuristics.paths import kernels as label_kernels
 from depl.heuristics.paths import setting
 from depl.models.foundation.compiling import compiled_at_once
-from depl.models.problem.instance import Instance
 from depl.models.solving import solve as solving
 from depl.models.solving.interrupts import first_interrupt_ignored, uninterrupted
 from depl.models.solving.methods import Limits, find
-from depl.models.solving.result import Result, Solution, Termination
+from depl.models.solving.result import Solution, Termination
 from tests.cases.memory_cases import instance_of, random_law
 
 LOOKS_AFTERWARDS = 2
@@ -35,14 +33,14 @@ PROVED_BEFORE = ("milp", "scenario-search")
 class Press:
     """Raises the interrupt at one call of a function of depl, and counts the looks at the clock after it."""
 
-    def __init__(self, moment: int) -> None:
+    def __init__(self, moment):
         self.moment, self.calls, self.looks = moment, 0, 0
 
     @property
-    def done(self) -> bool:
+    def done(self):
         return self.calls >= self.moment
 
-    def __call__(self, frame: FrameType, event: str, _: object) -> None:
+    def __call__(self, frame, event, _):
         path = frame.f_code.co_filename
         if event == "call" and ("/models/" in path or "/heuristics/" in path):
             self.calls += 1
@@ -51,17 +49,15 @@ class Press:
                 raise KeyboardInterrupt
 
 
-def pressed(
-    press: Press, instance: Instance, method: str, monkeypatch: pytest.MonkeyPatch, seed: int = 0
-) -> Result:
+def pressed(press, instance, method, monkeypatch, seed=0):
     """A solve with a press within the method itself; what solve does with its answer is not counted."""
     expired, own = Limits.expired, find(method)
 
-    def look(limits: Limits) -> bool:
+    def look(limits):
         press.looks += press.done
         return expired(limits)
 
-    def run(given: Instance, limits: Limits) -> object:
+    def run(given, limits):
         sys.setprofile(press)
         try:
             return own.run(given, limits)
@@ -74,7 +70,7 @@ def pressed(
         return depl.solve(instance, method, seed=seed)
 
 
-def require_stopped(press: Press, result: Result) -> None:
+def require_stopped(press, result):
     assert result.termination is Termination.INTERRUPTED
     assert press.looks <= LOOKS_AFTERWARDS
     held = result.plan is not None
@@ -82,7 +78,7 @@ def require_stopped(press: Press, result: Result) -> None:
     assert result.solution is (Solution.FEASIBLE if held else Solution.NONE)
 
 
-def stopped(tiny: Instance, bell: Instance, method: str, moment: int, patch: pytest.MonkeyPatch) -> bool:
+def stopped(tiny, bell, method, moment, patch):
     """Whether the method ended at a press at that moment, as it has to unless it has ended before."""
     press = Press(moment)
     result = pressed(press, bell if method in ONE_PLACE else tiny, method, patch)
@@ -93,15 +89,13 @@ def stopped(tiny: Instance, bell: Instance, method: str, moment: int, patch: pyt
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_a_press_at_any_moment_ends_every_method_at_once(
-    tiny: Instance, bell: Instance, method: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_press_at_any_moment_ends_every_method_at_once(tiny, bell, method, monkeypatch):
     """Moments sixteen times as far apart each time."""
     assert sum(stopped(tiny, bell, method, 16**exponent, monkeypatch) for exponent in range(4)) >= 2
 
 
 @pytest.mark.parametrize("method", [item.name for item in depl.methods() if item.memory])
-def test_so_it_does_under_a_law_with_memory(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_so_it_does_under_a_law_with_memory(method, monkeypatch):
     instance = instance_of(random_law(np.random.default_rng(19)))
     for moment in (1, 20, 400):
         press = Press(moment)
@@ -118,12 +112,10 @@ SEAMS = [
 
 @pytest.mark.parametrize("nth", [1, pytest.param(3, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(("module", "name"), SEAMS, ids=[name for _, name in SEAMS])
-def test_the_default_ends_at_a_press_within_any_search_that_it_makes(
-    tiny: Instance, module: object, name: str, nth: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_default_ends_at_a_press_within_any_search_that_it_makes(tiny, module, name, nth, monkeypatch):
     own, calls = getattr(module, name), 0
 
-    def counted(*given: object, **named: object) -> object:
+    def counted(*given, **named):
         nonlocal calls
         calls += 1
         if calls == nth:
@@ -137,10 +129,8 @@ def test_the_default_ends_at_a_press_within_any_search_that_it_makes(
     assert (calls, result.termination) == (nth, Termination.INTERRUPTED)
 
 
-def test_a_press_within_a_method_that_catches_none_ends_the_solve_without_a_plan(
-    tiny: Instance, own_methods: None
-) -> None:
-    def left_to_the_caller(*_: object) -> None:
+def test_a_press_within_a_method_that_catches_none_ends_the_solve_without_a_plan(tiny, own_methods):
+    def left_to_the_caller(*_):
         raise KeyboardInterrupt
 
     depl.register("left", left_to_the_caller)
@@ -149,9 +139,7 @@ def test_a_press_within_a_method_that_catches_none_ends_the_solve_without_a_plan
     assert result.reason == "interrupted before there was a plan"
 
 
-def test_a_loop_over_many_answers_ends_at_the_first_that_was_interrupted(
-    tiny: Instance, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_loop_over_many_answers_ends_at_the_first_that_was_interrupted(tiny, monkeypatch):
     result = pressed(Press(50), tiny, "depl", monkeypatch)
     with pytest.raises(KeyboardInterrupt):
         uninterrupted(result)

@@ -13,7 +13,6 @@ from depl.models.problem.laws import (
     BUILT_IN,
     Deterministic,
     Empirical,
-    FloatArray,
     Forbidden,
     InverseGamma,
     Law,
@@ -38,23 +37,23 @@ class Cut:
     high: float
 
     @property
-    def mass(self) -> float:
+    def mass(self):
         return float(self.base.cdf(self.high) - self.base.cdf(self.low))
 
-    def pdf(self, x: FloatArray) -> FloatArray:
+    def pdf(self, x):
         inside = (np.asarray(x) >= self.low) & (np.asarray(x) <= self.high)
         return np.where(inside, self.base.pdf(x), 0.0) / self.mass
 
-    def cdf(self, x: FloatArray) -> FloatArray:
+    def cdf(self, x):
         return (self.base.cdf(np.clip(x, self.low, self.high)) - self.base.cdf(self.low)) / self.mass
 
-    def sf(self, x: FloatArray) -> FloatArray:
+    def sf(self, x):
         return (self.base.sf(np.clip(x, self.low, self.high)) - self.base.sf(self.high)) / self.mass
 
-    def ppf(self, level: FloatArray) -> FloatArray:
+    def ppf(self, level):
         return np.clip(self.base.ppf(self.base.cdf(self.low) + level * self.mass), self.low, self.high)
 
-    def isf(self, level: FloatArray) -> FloatArray:
+    def isf(self, level):
         return np.clip(self.base.isf(self.base.sf(self.high) + level * self.mass), self.low, self.high)
 
 
@@ -85,22 +84,22 @@ OTHERS: list[Law] = [
 
 
 @pytest.fixture(autouse=True)
-def _registered(own_laws: None) -> None:
+def _registered(own_laws):
     register_law(GammaLaw)
     register_law(BareGammaLaw)
 
 
-def test_no_law_of_the_toolkit_is_left_out() -> None:
+def test_no_law_of_the_toolkit_is_left_out():
     assert {type(law) for law in [*(law for law, _ in CONTINUOUS), *OTHERS]} >= set(BUILT_IN)
 
 
 @pytest.mark.parametrize(("law", "reference"), CONTINUOUS, ids=lambda item: type(item).__name__)
-def test_a_law_is_what_an_independent_distribution_says(law: Law, reference: Any) -> None:
+def test_a_law_is_what_an_independent_distribution_says(law, reference):
     check_law(law, reference)
 
 
 @pytest.mark.parametrize("law", OTHERS, ids=repr)
-def test_a_law_without_a_density_is_what_its_values_say_and_one_that_knows_nothing_says_so(law: Law) -> None:
+def test_a_law_without_a_density_is_what_its_values_say_and_one_that_knows_nothing_says_so(law):
     check_law(law)
 
 
@@ -135,13 +134,13 @@ WRONG: dict[str, tuple[str, Callable[..., Any]]] = {
 CUMULANTS = GammaLaw.tilted_cumulants
 
 
-def transform(z: Any) -> Any:
+def transform(z):
     """The centred one of `TRUE`."""
     return 6 * (z / 2 - np.log1p(z / 2))
 
 
 @pytest.mark.parametrize("relation", WRONG)
-def test_what_a_law_says_wrongly_is_named(relation: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_law_says_wrongly_is_named(relation, monkeypatch):
     method, wrong = WRONG[relation]
     monkeypatch.setattr(GammaLaw, method, wrong)
     with pytest.raises(BrokenPromiseError, match="GammaLaw") as found:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import depl
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
-from depl.models.solving.methods import Meaning, Proof, find
+from depl.models.solving.methods import Proof, find
 from depl.models.solving.result import Termination
 from depl.testing import BrokenPromiseError, Problem, check_method
 from depl.testing.methods import RELATIONS, Asked
@@ -29,16 +29,14 @@ LOOKS = 20
 
 
 @functools.cache
-def problem(
-    meaning: Meaning, seed: int, places: tuple[int, int], ruled: bool, atoms: bool, target: str
-) -> Problem:
+def problem(meaning, seed, places, ruled, atoms, target):
     """One of the problems; each is made once, so that what is known of it is remembered."""
     rng = np.random.default_rng(seed)
     clusters, datasets = places
     return draw(rng, meaning, clusters=clusters, datasets=datasets, ruled=ruled, atoms=atoms, target=target)
 
 
-def problems(meaning: Meaning) -> st.SearchStrategy[Problem]:
+def problems(meaning):
     return st.builds(
         problem,
         st.just(meaning),
@@ -51,7 +49,7 @@ def problems(meaning: Meaning) -> st.SearchStrategy[Problem]:
 
 
 @functools.cache
-def written_out(asked: Problem) -> tuple[float, float]:
+def written_out(asked):
     """Between which costs the optimum lies; shares no code with any method."""
     if asked.scenarios is None:
         met, possible = cheapest_by_brute_force(asked.instance, rule=keeps_rules)
@@ -63,17 +61,17 @@ def written_out(asked: Problem) -> tuple[float, float]:
 
 
 @functools.cache
-def asked_of(name: str) -> Asked:
+def asked_of(name):
     method = find(name)
     return Asked(method, written_out, None if method.proof is Proof.OPTIMUM else LOOKS)
 
 
-def ask(name: str, relation: str, examples: int) -> None:
+def ask(name, relation, examples):
     asked, covered = asked_of(name), 0
 
     @settings(max_examples=examples)
     @given(problems(asked.method.meaning))
-    def holds(one: Problem) -> None:
+    def holds(one):
         nonlocal covered
         try:
             found = asked.answer(one)
@@ -92,7 +90,7 @@ METHODS = pytest.mark.parametrize("name", [method.name for method in depl.method
 
 @METHODS
 @pytest.mark.parametrize("relation", RELATIONS)
-def test_every_relation_holds_for_every_method(name: str, relation: str) -> None:
+def test_every_relation_holds_for_every_method(name, relation):
     many = 3 if find(name).proof is Proof.OPTIMUM else 2
     ask(name, relation, many if relation == "changes" else 4)
 
@@ -100,51 +98,51 @@ def test_every_relation_holds_for_every_method(name: str, relation: str) -> None
 @pytest.mark.slow
 @METHODS
 @pytest.mark.parametrize("relation", RELATIONS)
-def test_every_relation_holds_for_every_method_on_many_problems(name: str, relation: str) -> None:
+def test_every_relation_holds_for_every_method_on_many_problems(name, relation):
     ask(name, relation, 60)
 
 
 # --- the check itself: methods that lie are found out, and the lie is named
 
 
-def exact(instance: depl.Instance, limits: depl.Limits) -> depl.Outcome:
+def exact(instance, limits):
     found = find("exact").run(instance, limits)
     assert isinstance(found, depl.Outcome)
     return found
 
 
-def of_its_bound(instance: depl.Instance, limits: depl.Limits) -> depl.Outcome:
+def of_its_bound(instance, limits):
     found = exact(instance, limits)
     return replace(found, lower_bound=1.01 * found.lower_bound)
 
 
-def of_an_absolute_tolerance(instance: depl.Instance, limits: depl.Limits) -> depl.Outcome:
+def of_an_absolute_tolerance(instance, limits):
     found = exact(instance, limits)
     return found if found.lower_bound < 20 else depl.Outcome(Termination.EXHAUSTED, None)
 
 
-def of_nothing_proved(instance: depl.Instance, limits: depl.Limits) -> depl.Outcome:
+def of_nothing_proved(instance, limits):
     return replace(exact(instance, limits), termination=Termination.EXHAUSTED, lower_bound=-math.inf)
 
 
-def of_no_gap(instance: depl.Instance, limits: depl.Limits) -> depl.Outcome:
+def of_no_gap(instance, limits):
     found = exact(instance, limits)
     return replace(found, termination=Termination.EXHAUSTED) if limits.gap else found
 
 
-def of_no_plan_to_start_from(instance: depl.Instance, limits: depl.Limits) -> depl.Outcome:
+def of_no_plan_to_start_from(instance, limits):
     if limits.cutoff is None:
         return exact(instance, limits)
     return depl.Outcome(Termination.EXHAUSTED, None, 1.01 * limits.cutoff.cost)
 
 
-def of_its_progress(instance: depl.Instance, limits: depl.Limits) -> depl.Outcome:
+def of_its_progress(instance, limits):
     found = exact(instance, limits)
     limits.report(math.inf, 1.01 * found.lower_bound)
     return found
 
 
-def of_no_interrupt(instance: depl.Instance, limits: depl.Limits) -> depl.Outcome:
+def of_no_interrupt(instance, limits):
     try:
         limits.expired()
     except KeyboardInterrupt:
@@ -152,7 +150,7 @@ def of_no_interrupt(instance: depl.Instance, limits: depl.Limits) -> depl.Outcom
     return exact(instance, limits)
 
 
-def of_its_last_moment(instance: depl.Instance, limits: depl.Limits) -> depl.Outcome:
+def of_its_last_moment(instance, limits):
     if limits.expired():
         return depl.Outcome(Termination.INFEASIBLE, None, math.inf, "there was no time")
     return exact(instance, limits)
@@ -163,7 +161,7 @@ class OfItsMemory:
 
     calls = 0
 
-    def __call__(self, instance: depl.Instance, limits: depl.Limits) -> depl.Outcome:
+    def __call__(self, instance, limits):
         self.calls += 1
         found = exact(instance, limits)
         return found if self.calls % 2 else depl.Outcome(Termination.EXHAUSTED, None, found.lower_bound)
@@ -184,9 +182,9 @@ LIARS = {
 
 
 @pytest.mark.parametrize(("liar", "relation"), LIARS.items(), ids=lambda item: getattr(item, "__name__", ""))
-def test_a_promise_that_a_method_breaks_is_named(liar: object, relation: str, own_methods: None) -> None:
+def test_a_promise_that_a_method_breaks_is_named(liar, relation, own_methods):
     proof = None if liar is of_an_absolute_tolerance else Proof.OPTIMUM
-    depl.register("liar", liar, proof=proof)  # type: ignore[arg-type]
+    depl.register("liar", liar, proof=proof)
     with pytest.raises(BrokenPromiseError, match="'liar' breaks") as found:
         check_method("liar", count=12)
     assert found.value.relation == relation
@@ -194,8 +192,8 @@ def test_a_promise_that_a_method_breaks_is_named(liar: object, relation: str, ow
     assert found.value.problem.instance.name in str(found.value)
 
 
-def test_a_method_of_which_nothing_is_asked_is_told(own_methods: None) -> None:
-    def covers_nothing(*_: object) -> None:
+def test_a_method_of_which_nothing_is_asked_is_told(own_methods):
+    def covers_nothing(*_):
         raise NotCoveredError("nothing")
 
     depl.register("covers-nothing", covers_nothing)
@@ -203,5 +201,5 @@ def test_a_method_of_which_nothing_is_asked_is_told(own_methods: None) -> None:
         check_method("covers-nothing", count=2)
 
 
-def test_a_user_asks_with_problems_of_their_own(tiny: depl.Instance) -> None:
+def test_a_user_asks_with_problems_of_their_own(tiny):
     check_method(find("fastest-cluster"), given=[Problem(tiny)], looks=LOOKS)

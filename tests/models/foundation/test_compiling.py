@@ -7,9 +7,6 @@ import stat
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
-from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import pytest
@@ -42,11 +39,10 @@ double = compiling.kernel()(mine.double)
 print(double(21), flush=True)
 """
 """Every write beyond 64 bytes fails, as on a full disk, for root, too."""
-Answer = tuple[int, int, str]
 
 
 @pytest.fixture
-def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def module(tmp_path, monkeypatch):
     """A folder with a module that has one kernel, and a home that is no folder, for root either."""
     (tmp_path / "source").mkdir()
     (tmp_path / "source" / "mine.py").write_text(KERNEL, encoding="utf-8")
@@ -60,18 +56,16 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def unwritable(module: Path) -> None:
+def unwritable(module):
     """A file where numba wants the folder beside the source."""
     (module / "source" / "__pycache__").touch()
 
 
 @pytest.fixture
-def call(
-    module: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Callable[..., Answer]:
+def call(module, monkeypatch, capsys):
     """Import the module as a fresh process would: what its kernel returns, hits on disk, and what is said."""
 
-    def run() -> Answer:
+    def run():
         monkeypatch.setattr(compiling.METER, "in_vain", False)
         monkeypatch.setattr(compiling.METER, "_said", set())
         spec = importlib.util.spec_from_file_location("mine", module / "source" / "mine.py")
@@ -171,7 +165,7 @@ def test_a_folder_of_somebody_else_is_not_used(tmp_path, monkeypatch):
 
 
 def test_no_folder_for_temporary_files_is_no_folder(monkeypatch):
-    def none() -> str:
+    def none():
         raise FileNotFoundError(2, "No usable temporary directory found")
 
     monkeypatch.setattr(tempfile, "gettempdir", none)
@@ -200,7 +194,7 @@ def outer(values: object) -> float:
 
 
 @pytest.fixture
-def theirs(module: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+def theirs(module, monkeypatch):
     """Kernels that may be interpreted, imported anew."""
     (module / "source" / "inner.py").write_text(INNER, encoding="utf-8")
     monkeypatch.syspath_prepend(module / "source")

@@ -10,14 +10,14 @@ from depl.models.foundation.deadline import LEEWAY, OutOfTimeError, deadline, ke
 class Hand:
     """A clock that is set by hand."""
 
-    def __init__(self, late: float) -> None:
+    def __init__(self, late):
         self.late = late
 
-    def __call__(self) -> float:
+    def __call__(self):
         return self.late
 
 
-def stopped() -> bool:
+def stopped():
     try:
         keep_time()
     except OutOfTimeError:
@@ -29,13 +29,13 @@ def stopped() -> bool:
     ("late", "expected"),
     [(-math.inf, False), (-1.0, False), (LEEWAY / 2, False), (LEEWAY, True), (9.0, True)],
 )
-def test_work_is_broken_off_once_the_leeway_is_used_up(late: float, expected: bool) -> None:
+def test_work_is_broken_off_once_the_leeway_is_used_up(late, expected):
     with deadline(Hand(late)):
         assert stopped() is expected
     assert not stopped()
 
 
-def test_what_caught_it_has_the_leeway_again_to_end() -> None:
+def test_what_caught_it_has_the_leeway_again_to_end():
     clock = Hand(3.0)
     with deadline(clock):
         assert stopped()
@@ -46,7 +46,7 @@ def test_what_caught_it_has_the_leeway_again_to_end() -> None:
         assert stopped()
 
 
-def test_the_deadline_of_a_part_holds_inside_of_it_alone_and_ends_with_an_error_too() -> None:
+def test_the_deadline_of_a_part_holds_inside_of_it_alone_and_ends_with_an_error_too():
     with deadline(Hand(-5.0)):
         with pytest.raises(OutOfTimeError), deadline(Hand(5.0)):
             keep_time()

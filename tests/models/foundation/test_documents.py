@@ -3,7 +3,6 @@
 import json
 import math
 import os
-from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
 import msgspec
@@ -33,7 +32,7 @@ class Leg(Checked, frozen=True, kw_only=True):
     length: Annotated[float, Meta(gt=0)]
     slope: float = 0.0
 
-    def validate(self) -> None:
+    def validate(self):
         if self.slope > self.length:
             raise InvalidInputError("too steep; lengthen the leg", ".slope")
 
@@ -66,12 +65,12 @@ class Measured(Checked, frozen=True, kw_only=True):
         (10**400, "Number out of range"),
     ],
 )
-def test_a_field_that_does_not_fit_is_refused_with_its_place(value: object, message: str) -> None:
-    error = refusal(Leg, length=value)  # type: ignore[arg-type]
+def test_a_field_that_does_not_fit_is_refused_with_its_place(value, message):
+    error = refusal(Leg, length=value)
     assert (error.path, error.message) == (".length", message)
 
 
-def test_numbers_in_lists_must_be_finite_too_and_results_may_be_of_any_size_but_that() -> None:
+def test_numbers_in_lists_must_be_finite_too_and_results_may_be_of_any_size_but_that():
     for value in (math.nan, math.inf, -math.inf):
         error = refusal(Route, name="a", heights=(0.0, 1.0, value))
         assert (error.path, "must be a finite number" in error.message) == (".heights[2]", True)
@@ -79,8 +78,8 @@ def test_numbers_in_lists_must_be_finite_too_and_results_may_be_of_any_size_but_
     assert refusal(Measured, value=math.inf).path == ".value"
 
 
-def test_integers_become_floats_and_zeros_lose_their_sign() -> None:
-    route = Route(name="a", legs=[{"length": 2}], heights=[-0.0, 3])  # type: ignore[arg-type]
+def test_integers_become_floats_and_zeros_lose_their_sign():
+    route = Route(name="a", legs=[{"length": 2}], heights=[-0.0, 3])
     assert type(route.legs[0].length) is float
     assert isinstance(route.heights, tuple)
     assert math.copysign(1, route.heights[0]) == 1
@@ -90,15 +89,15 @@ def test_integers_become_floats_and_zeros_lose_their_sign() -> None:
 @pytest.mark.parametrize(
     "length", [np.float64(2), np.float32(2), np.int64(2), np.uint8(2), np.array(2), np.array(2.0)]
 )
-def test_scalars_of_numpy_count_as_the_numbers_that_they_are(length: object) -> None:
-    leg = Leg(length=length, slope=np.float64(0.5))  # type: ignore[arg-type]
+def test_scalars_of_numpy_count_as_the_numbers_that_they_are(length):
+    leg = Leg(length=length, slope=np.float64(0.5))
     assert leg == Leg(length=2.0, slope=0.5)
     assert type(leg.length) is float
     assert msgspec.json.encode(leg) == b'{"length":2.0,"slope":0.5}'
 
 
-def test_arrays_and_texts_of_numpy_do_too_and_are_checked_like_all_others() -> None:
-    route = Route(name=np.str_("a"), heights=np.array([1.0, 2.0]))  # type: ignore[arg-type]
+def test_arrays_and_texts_of_numpy_do_too_and_are_checked_like_all_others():
+    route = Route(name=np.str_("a"), heights=np.array([1.0, 2.0]))
     assert route == Route(name="a", heights=(1.0, 2.0))
     assert Route(name="a", heights=(np.float64(1), 2)) == route
     assert type(route.name) is str
@@ -109,13 +108,13 @@ def test_arrays_and_texts_of_numpy_do_too_and_are_checked_like_all_others() -> N
     )
 
 
-def test_half_a_character_is_refused_as_no_file_could_hold_it() -> None:
+def test_half_a_character_is_refused_as_no_file_could_hold_it():
     assert str(refusal(Route, name="a\udcff")) == (
         ".name: 'a\\udcff' holds half a character (a lone surrogate)"
     )
 
 
-def test_a_key_that_occurs_twice_is_refused_with_its_place_in_the_document() -> None:
+def test_a_key_that_occurs_twice_is_refused_with_its_place_in_the_document():
     head = '{"format": "test-route", "version": 3, "name": "a", '
     text = head + '"legs": [{"length": 1}, {"length": 2, "length": 3}]}'
     assert str(refusal(decode_document, text, Route)) == (
@@ -125,7 +124,7 @@ def test_a_key_that_occurs_twice_is_refused_with_its_place_in_the_document() -> 
     assert refusal(decode_document, again, Route).path == "$.version"
 
 
-def test_a_document_opens_with_its_format_and_version_and_ends_with_a_line_break() -> None:
+def test_a_document_opens_with_its_format_and_version_and_ends_with_a_line_break():
     text = encode_document(Route(name="a"))
     assert list(json.loads(text)) == ["format", "version", "name"]
     assert text.startswith('{\n  "format": "test-route",\n  "version": 3,')
@@ -159,9 +158,7 @@ def test_a_document_opens_with_its_format_and_version_and_ends_with_a_line_break
         ('{"format": "test-route", "version": 3, "name": "a "}', "$.name", "matching regex"),
     ],
 )
-def test_a_document_that_cannot_be_read_is_refused_with_its_place(
-    text: str | bytes, path: str, message: str
-) -> None:
+def test_a_document_that_cannot_be_read_is_refused_with_its_place(text, path, message):
     error = refusal(decode_document, text, Route)
     assert error.path == path
     assert message in error.message
@@ -169,12 +166,12 @@ def test_a_document_that_cannot_be_read_is_refused_with_its_place(
     assert error.exit_code == 2
 
 
-def test_what_an_inner_record_finds_wrong_is_placed_within_the_whole_document() -> None:
+def test_what_an_inner_record_finds_wrong_is_placed_within_the_whole_document():
     legs = '[{"length": 1}, {"length": 1, "slope": 2}]'
     text = '{"format": "test-route", "version": 3, "name": "a", "legs": ' + legs + "}"
     error = refusal(decode_document, text, Route)
     assert str(error) == "$.legs[1].slope: too steep; lengthen the leg"
-    python = refusal(Route, name="a", legs=[{"length": 1, "slope": 2}])  # type: ignore[arg-type]
+    python = refusal(Route, name="a", legs=[{"length": 1, "slope": 2}])
     assert str(python) == ".legs[0].slope: too steep; lengthen the leg"
 
 
@@ -188,7 +185,7 @@ class Table(Checked, frozen=True, kw_only=True):
     flags: tuple[bool, ...] = ()
 
 
-def test_many_numbers_lie_on_one_line() -> None:
+def test_many_numbers_lie_on_one_line():
     twelve, thirteen = Table(numbers=(0.5,) * 12), Table(numbers=(0.5,) * 13)
     assert encode_document(twelve).count("\n") == 18
     assert f'"numbers": [{", ".join(["0.5"] * 13)}]\n' in encode_document(thirteen)
@@ -196,7 +193,7 @@ def test_many_numbers_lie_on_one_line() -> None:
     assert encode_document(Table(flags=(True,) * 13)).count("\n") == 19
 
 
-def test_each_of_many_flat_objects_lies_on_its_own_line() -> None:
+def test_each_of_many_flat_objects_lies_on_its_own_line():
     table = Table(legs=tuple(Leg(length=index + 1) for index in range(13)))
     assert encode_document(table).splitlines()[3:7] == [
         '  "legs": [',
@@ -210,7 +207,7 @@ def test_each_of_many_flat_objects_lies_on_its_own_line() -> None:
     assert encode_document(table) == msgspec.json.format(content, indent=2).decode() + "\n"
 
 
-def test_a_repeated_key_is_named_with_its_second_place() -> None:
+def test_a_repeated_key_is_named_with_its_second_place():
     require_unique(["a", "b"], ".names")
     error = refusal(require_unique, ["a", "b", "a"], ".names")
     assert str(error) == ".names[2]: 'a' is defined twice; keep one"
@@ -218,7 +215,7 @@ def test_a_repeated_key_is_named_with_its_second_place() -> None:
     assert str(error) == ".sets[1]: ['a', 'b'] is defined twice; keep one"
 
 
-def test_files_are_written_whole_and_read_back(tmp_path: Path) -> None:
+def test_files_are_written_whole_and_read_back(tmp_path):
     path = tmp_path / "a.json"
     write_text(path, "first")
     write_text(path, "zweite Fassung: é")
@@ -226,7 +223,7 @@ def test_files_are_written_whole_and_read_back(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["a.json"]
 
 
-def test_a_file_that_cannot_be_read_is_refused_by_name(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_read_is_refused_by_name(tmp_path):
     (tmp_path / "latin").write_bytes(b"\xe9")
     for name, message in (("none", "No such file"), ("", "directory"), ("latin", "not UTF-8 text")):
         error = refusal(read_text, tmp_path / name)
@@ -234,13 +231,13 @@ def test_a_file_that_cannot_be_read_is_refused_by_name(tmp_path: Path) -> None:
         assert message in error.message
 
 
-def test_a_file_is_read_whole_or_refused_as_too_large(tmp_path: Path) -> None:
+def test_a_file_is_read_whole_or_refused_as_too_large(tmp_path):
     (tmp_path / "six").write_bytes(b"abcdef")
     assert read_bytes(tmp_path / "six", 6) == b"abcdef"
     assert "larger than 0 MiB, the most that is read" in refusal(read_bytes, tmp_path / "six", 5).message
 
 
-def test_a_file_that_cannot_be_written_leaves_nothing_behind(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_written_leaves_nothing_behind(tmp_path):
     (tmp_path / "folder").mkdir()
     error = refusal(write_text, tmp_path / "folder", "text")
     assert error.path == str(tmp_path / "folder")
@@ -249,7 +246,7 @@ def test_a_file_that_cannot_be_written_leaves_nothing_behind(tmp_path: Path) -> 
     assert "cannot be written" in refusal(write_text, tmp_path / "none" / "a", "text").message
 
 
-def test_every_error_of_ours_has_one_root_and_an_exit_code() -> None:
+def test_every_error_of_ours_has_one_root_and_an_exit_code():
     assert DeplError("a").exit_code == 70
     assert issubclass(InvalidInputError, DeplError)
     assert str(InvalidInputError("what and what to do")) == "what and what to do"

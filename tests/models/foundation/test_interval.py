@@ -12,16 +12,14 @@ shares = st.fractions(0, 1)
 
 
 @given(st.fractions(-(10**20), 10**20))
-def test_floats_next_to_a_fraction_enclose_it_and_no_float_is_nearer(value: Fraction) -> None:
+def test_floats_next_to_a_fraction_enclose_it_and_no_float_is_nearer(value):
     below, above = float_below(value), float_above(value)
     assert below <= value <= above
     assert below == above or math.nextafter(below, math.inf) == above
 
 
 @given(shares, shares, shares)
-def test_images_contain_the_images_of_all_that_lies_between(
-    one: Fraction, other: Fraction, at: Fraction
-) -> None:
+def test_images_contain_the_images_of_all_that_lies_between(one, other, at):
     lower, upper = sorted((float(one), float(other)))
     found, inside = Interval(lower, upper, "given"), Fraction(lower) + at * Fraction(upper - lower)
     inside = min(inside, Fraction(upper))
@@ -33,7 +31,7 @@ def test_images_contain_the_images_of_all_that_lies_between(
 
 
 @given(shares)
-def test_what_is_known_exactly_stays_so_and_decides(value: Fraction) -> None:
+def test_what_is_known_exactly_stays_so_and_decides(value):
     known = Interval.around(value)
     assert (known.lowest, known.highest, known.at_most(value), known.exceeds(value)) == (
         value,
@@ -47,7 +45,7 @@ def test_what_is_known_exactly_stays_so_and_decides(value: Fraction) -> None:
     assert known.negated().exact == -value
 
 
-def test_between_its_ends_an_interval_decides_nothing() -> None:
+def test_between_its_ends_an_interval_decides_nothing():
     found = Interval(0.25, 0.5)
     assert [found.at_most(budget) for budget in (0.25, 0.375, 0.5)] == [False, False, True]
     assert [found.exceeds(budget) for budget in (0.125, 0.25, 0.375)] == [True, False, False]

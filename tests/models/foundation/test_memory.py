@@ -14,7 +14,6 @@ from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.foundation.memory import MEMORY, memory_ceiling, require_memory
 from depl.models.scenarios import draws
 from depl.models.solving import methods
-from depl.models.solving.methods import Outcome
 from depl.models.solving.result import Termination
 from tests.problems import model
 
@@ -22,7 +21,7 @@ SMALL = 0.001
 """GiB: a megabyte."""
 
 
-def drawn(**sizes: int) -> depl.Instance:
+def drawn(**sizes):
     usual = {"clusters": 2, "datasets": 2, "models": 2, "maximum_epochs": 8}
     return heterogeneous_instance(np.random.default_rng(3), **{**usual, **sizes})
 
@@ -62,7 +61,7 @@ def test_a_ceiling_that_is_no_positive_number_is_refused(tiny, ceiling):
 
 
 def test_where_memory_ends_all_the_same_the_method_is_named(tiny, own_methods):
-    def greedy(instance: depl.Instance, limits: object) -> Outcome:
+    def greedy(instance, limits):
         raise MemoryError("Unable to allocate 224. GiB")
 
     depl.register("takes-all", greedy)

@@ -18,7 +18,7 @@ def test_the_examples_hold():
     assert (result.failed, result.attempted >= 5) == (0, True)
 
 
-def damaged(name: str, rng: np.random.Generator) -> str:
+def damaged(name, rng):
     """The name with one letter left out, doubled, changed or swapped with the next one."""
     letters = [index for index, letter in enumerate(name) if letter.isalpha()]
     at = letters[rng.integers(len(letters))]

@@ -9,7 +9,7 @@ import pytest
 from depl.models.foundation.search import GOLDEN, BestFirst, golden_sections
 
 
-def test_items_come_out_by_bound_and_by_arrival_where_bounds_are_equal() -> None:
+def test_items_come_out_by_bound_and_by_arrival_where_bounds_are_equal():
     rng, queue, waiting = np.random.default_rng(1), BestFirst[int](), []
     for number in range(400):
         if waiting and rng.random() < 0.4:
@@ -24,7 +24,7 @@ def test_items_come_out_by_bound_and_by_arrival_where_bounds_are_equal() -> None
     assert sorted(queue) == sorted(number for _, number in waiting)
 
 
-def test_an_empty_queue_has_no_least_bound_and_gives_nothing() -> None:
+def test_an_empty_queue_has_no_least_bound_and_gives_nothing():
     queue = BestFirst[int]()
     queue.push(2.0, 1)
     queue.clear()
@@ -35,17 +35,17 @@ def test_an_empty_queue_has_no_least_bound_and_gives_nothing() -> None:
 
 
 @pytest.mark.parametrize("peak", [1.0, 1.3, 2.7, 5.999, 6.0])
-def test_the_best_point_comes_as_close_as_the_interval_shrinks(peak: float) -> None:
+def test_the_best_point_comes_as_close_as_the_interval_shrinks(peak):
     asked = list(golden_sections(lambda x: -abs(x - peak), 1.0, 6.0, 30, value=float))
     best, value = max(asked, key=lambda pair: pair[1])
     assert abs(best - peak) <= 5 * GOLDEN**30
     assert value == -abs(best - peak)
 
 
-def test_every_step_asks_once_and_the_next_only_when_it_is_wanted() -> None:
+def test_every_step_asks_once_and_the_next_only_when_it_is_wanted():
     calls: list[float] = []
 
-    def function(x: float) -> float:
+    def function(x):
         calls.append(x)
         return -x * x
 
@@ -56,7 +56,7 @@ def test_every_step_asks_once_and_the_next_only_when_it_is_wanted() -> None:
     assert all(-1 < x < 2 for x in calls)
 
 
-def test_of_equal_values_the_lower_side_is_kept_and_answers_may_hold_more_than_the_value() -> None:
+def test_of_equal_values_the_lower_side_is_kept_and_answers_may_hold_more_than_the_value():
     asked = [point for point, _ in golden_sections(lambda x: 0.0, 0.0, 1.0, 20, value=float)]
     assert min(asked) < 1e-4
     assert asked.count(max(asked)) == 1

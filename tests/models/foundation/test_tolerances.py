@@ -17,7 +17,7 @@ HOMES = (Path("models/foundation/tolerances.py"), Path("models/verifier/toleranc
 SHARED = ("TIME", "ATOM", "PROOF", "PROVED")
 
 
-def test_the_verifier_promises_what_the_methods_keep() -> None:
+def test_the_verifier_promises_what_the_methods_keep():
     for name in ("TIME_TOLERANCE", "ATOM_TOLERANCE", "EXACT_ATOM_TOLERANCE"):
         assert getattr(tolerances, name) == getattr(promised, name)
     assert float(promised.EXACT_ATOM_TOLERANCE) == promised.ATOM_TOLERANCE
@@ -25,14 +25,14 @@ def test_the_verifier_promises_what_the_methods_keep() -> None:
 
 
 @pytest.mark.parametrize("home", HOMES)
-def test_every_tolerance_has_its_reason(home: Path) -> None:
+def test_every_tolerance_has_its_reason(home):
     body = ast.parse((ROOT / home).read_text(encoding="utf-8")).body
     for row, following in itertools.pairwise([*body, None]):
         if isinstance(row, ast.Assign):
             assert isinstance(following, ast.Expr), f"{ast.unparse(row)} has none"
 
 
-def test_a_bound_counts_as_meeting_a_value_within_a_billionth_of_its_size() -> None:
+def test_a_bound_counts_as_meeting_a_value_within_a_billionth_of_its_size():
     for value in (5.0, -5.0):
         assert tolerances.counts_as_proved(value, value - 4.9e-9)
         assert not tolerances.counts_as_proved(value, value - 5.1e-9)
@@ -42,12 +42,12 @@ def test_a_bound_counts_as_meeting_a_value_within_a_billionth_of_its_size() -> N
     assert not tolerances.counts_as_proved(0.0, -1e-12)
 
 
-def test_nothing_held_is_proved_only_by_an_infinite_bound() -> None:
+def test_nothing_held_is_proved_only_by_an_infinite_bound():
     assert not tolerances.counts_as_proved(math.inf, 1e300, 0.5)
     assert tolerances.counts_as_proved(math.inf, math.inf, 0.5)
 
 
-def test_a_bound_that_is_a_share_of_the_cost_has_reached_that_gap() -> None:
+def test_a_bound_that_is_a_share_of_the_cost_has_reached_that_gap():
     for cost, gap in itertools.product(
         [28.0, 20.0593, 137.836, 0.1, 1e-7, 3e9], np.linspace(0.001, 0.999, 999)
     ):
@@ -56,7 +56,7 @@ def test_a_bound_that_is_a_share_of_the_cost_has_reached_that_gap() -> None:
 
 
 @pytest.mark.parametrize("epochs", [1, 71, 200, 1000, 20_000])
-def test_a_sum_over_all_epochs_is_off_by_no_more_than_is_granted(epochs: int) -> None:
+def test_a_sum_over_all_epochs_is_off_by_no_more_than_is_granted(epochs):
     """Additions that are lost one by one: 1 and as many numbers just below half of what 1 can feel."""
     lost = math.nextafter(2.0**-53, 0.0)
     total = 1.0

@@ -6,9 +6,7 @@ Against exact fractions, the optimality conditions at any scale, and one another
 import itertools
 import math
 import re
-from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +16,7 @@ from hypothesis import strategies as st
 from depl.heuristics.bounds.kernels import add_prices
 from depl.models.foundation.tolerances import TIME_TOLERANCE
 from depl.models.problem import allocation, epoch_costs
-from depl.models.problem.allocation import Allocation, allocate, allocate_counts, dual_bound
+from depl.models.problem.allocation import allocate, allocate_counts, dual_bound
 from depl.models.problem.epoch_costs import EpochCosts, minimum_resources, price
 from depl.models.problem.epochs import Load
 from tests.problems import refusal
@@ -36,15 +34,15 @@ FREE = Load(work=2.0, price=0.0, capacity=4.0, communication=0.5)
 WAITING = Load(work=0.0, price=1.0, capacity=4.0, communication=0.5)
 
 
-def columns_of(loads: Sequence[Load]) -> np.ndarray:
+def columns_of(loads):
     return np.array([(x.work, x.price, x.capacity, x.communication) for x in loads]).T.copy()
 
 
-def sizes(least: float = 1e-8, greatest: float = 1e8) -> st.SearchStrategy[float]:
+def sizes(least=1e-8, greatest=1e8):
     return st.floats(math.log(least), math.log(greatest)).map(math.exp)
 
 
-def kinds(size: st.SearchStrategy[float]) -> st.SearchStrategy[Load]:
+def kinds(size):
     maybe_zero = st.one_of(size, size, size, st.just(0.0))
     return st.builds(Load, work=maybe_zero, price=maybe_zero, capacity=size, communication=maybe_zero)
 
@@ -79,27 +77,25 @@ def cases(draw: st.DrawFn) -> Case:
     )
 
 
-def epochs_of(loads: Sequence[Load], row: np.ndarray) -> list[Load]:
+def epochs_of(loads, row):
     return [load for load, count in zip(loads, row.tolist(), strict=True) for _ in range(count)]
 
 
-def at_pace(load: Load, pace: float, deadline: float | None) -> float:
+def at_pace(load, pace, deadline):
     if load.work == 0:
         return 0.0
     wanted = pace * math.sqrt(load.work / load.price) if load.price > 0 else math.inf
     return min(max(wanted, minimum_resources(load, deadline)), load.capacity)
 
 
-def total_time(loads: Sequence[Load], resources: Sequence[float]) -> float:
+def total_time(loads, resources):
     return math.fsum(
         load.communication + (load.work / x if load.work > 0 else 0.0)
         for load, x in zip(loads, resources, strict=True)
     )
 
 
-def assert_optimal(
-    found: Allocation, loads: Sequence[Load], maximum_time: float | None, deadline: float | None
-) -> None:
+def assert_optimal(found, loads, maximum_time, deadline):
     """The Karush-Kuhn-Tucker conditions, each to a few roundings, whatever the scale."""
     assert found.feasible
     assert found.multiplier >= 0
@@ -157,13 +153,7 @@ def assert_optimal(
         ([FREE, SMALL], 4.0, None, [4.0, 4 / 2.5], (2 / 2.5) ** 2),  # what it saves is left to what costs
     ],
 )
-def test_resources_and_the_price_of_time_by_hand(
-    loads: list[Load],
-    maximum_time: float | None,
-    deadline: float | None,
-    resources: list[float],
-    multiplier: float,
-) -> None:
+def test_resources_and_the_price_of_time_by_hand(loads, maximum_time, deadline, resources, multiplier):
     found = allocate(loads, maximum_time, deadline)
     np.testing.assert_allclose(found.resources, resources, rtol=1e-15)
     assert found.resources.shape == (len(loads),)
@@ -190,8 +180,8 @@ def test_resources_and_the_price_of_time_by_hand(
     ],
 )
 def test_what_cannot_be_kept_is_said_with_the_nearest_that_can(
-    loads: list[Load], maximum_time: float | None, deadline: float | None, fastest: float, reason: str
-) -> None:
+    loads, maximum_time, deadline, fastest, reason
+):
     found = allocate(loads, maximum_time, deadline)
     assert (found.feasible, found.cost, found.time, found.fastest_time) == (False, math.inf, fastest, fastest)
     assert found.fastest_epoch == max(a.communication + a.work / a.capacity for a in loads)
@@ -218,7 +208,7 @@ ONE = np.array([[1]])
         (allocate_counts, ([SMALL], 1.0 * ONE, 12, None), "counts: must be whole numbers"),
     ],
 )
-def test_what_is_no_limit_price_or_count_is_refused(call: Any, given: tuple[Any, ...], where: str) -> None:
+def test_what_is_no_limit_price_or_count_is_refused(call, given, where):
     assert re.search(where, str(refusal(call, *given)))
 
 
@@ -241,7 +231,7 @@ def test_what_is_no_limit_price_or_count_is_refused(call: Any, given: tuple[Any,
         (Load(work=0.0, price=1.0, capacity=7.3, communication=3.3), 3.3, 0.0),
     ],
 )
-def test_the_least_resources_finish_exactly_in_time(load: Load, deadline: float | None, least: float) -> None:
+def test_the_least_resources_finish_exactly_in_time(load, deadline, least):
     assert minimum_resources(load, deadline) == least
     assert EpochCosts.of([load], deadline).least[0] == least
     assert EpochCosts.of_arrays(*columns_of([load]), deadline).least[0] == least
@@ -252,7 +242,7 @@ def test_the_least_resources_finish_exactly_in_time(load: Load, deadline: float 
 # --- any plans at any scale ----------------------------------------------------------------------------
 
 
-def slack_of_limits(plan: Sequence[Load], maximum_time: float | None, deadline: float | None) -> float:
+def slack_of_limits(plan, maximum_time, deadline):
     """By what share full resources keep both limits with the tolerance, or miss one of them (negative)."""
     times = [load.communication + load.work / load.capacity for load in plan]
     limits = [(math.fsum(times), maximum_time), *((time, deadline) for time in times)]
@@ -264,8 +254,8 @@ def slack_of_limits(plan: Sequence[Load], maximum_time: float | None, deadline: 
 @given(cases(), st.one_of(st.just(0.0), st.floats(0.99, 1.01), sizes(1e-12, 1e12)))
 @settings(max_examples=100)
 def test_at_any_scale_plans_are_optimal_alone_and_together_with_a_bound_that_is_tight_at_their_multiplier(
-    case: Case, factor: float
-) -> None:
+    case, factor
+):
     loads, counts, maximum_time, deadline = case
     many = allocate_counts(loads, counts, maximum_time, deadline)
     for index, row in enumerate(counts):
@@ -298,21 +288,21 @@ def test_at_any_scale_plans_are_optimal_alone_and_together_with_a_bound_that_is_
         assert dual_bound(plan, other, None, deadline) <= found.cost
 
 
-def test_without_a_time_row_only_the_multiplier_zero_says_anything() -> None:
+def test_without_a_time_row_only_the_multiplier_zero_says_anything():
     loads = [SMALL, LARGE]
     assert dual_bound(loads, 0.0, None, 3.5) == pytest.approx(allocate(loads, None, 3.5).cost, rel=1e-14)
     assert dual_bound(loads, 1.0, None, 3.5) == -math.inf
     assert dual_bound(loads, 3.0, 100.0, 2.0) == math.inf  # one cannot keep the deadline
 
 
-def test_a_budget_missed_within_the_tolerance_costs_no_less_than_the_allowance_below_the_bound() -> None:
+def test_a_budget_missed_within_the_tolerance_costs_no_less_than_the_allowance_below_the_bound():
     loads, maximum_time = [SMALL, LARGE], 4.0 * (1 - 0.9e-9)
     found = allocate(loads, maximum_time, None)
     bound = dual_bound(loads, found.multiplier, maximum_time, None)
     assert found.cost < bound <= found.cost + found.multiplier * maximum_time * TIME_TOLERANCE
 
 
-def test_full_resources_have_the_least_multiplier_of_the_kinds_that_are_used() -> None:
+def test_full_resources_have_the_least_multiplier_of_the_kinds_that_are_used():
     # Full capacity is reached at lam = kappa r**2 / c: 4, 9 and, for the kind that is not used, 1e6.
     greedy = Load(work=1.0, price=1.0, capacity=1e3, communication=0.0)
     for maximum_time in (4.0, 4.0 * (1 - 0.9e-9)):
@@ -323,9 +313,7 @@ def test_full_resources_have_the_least_multiplier_of_the_kinds_that_are_used() -
 
 
 @pytest.mark.parametrize(("taken", "wanted"), [(0.7, 0.7), (1.2, 0.2), (0.0, 1.4)])
-def test_room_below_the_rounding_of_the_budget_does_not_speed_up_the_others(
-    taken: float, wanted: float
-) -> None:
+def test_room_below_the_rounding_of_the_budget_does_not_speed_up_the_others(taken, wanted):
     # The deadline makes `kept` take 1 until lam = 1; the other two take 1 and `taken` units in the last place
     # of T_max = 2 + 1 unit. The 1 - `taken` units that are left are too few for `tiny`, which takes `wanted`
     # at lam = 1, so `kept` must speed up by next to nothing. Roots over room would be far off.
@@ -343,7 +331,7 @@ def test_room_below_the_rounding_of_the_budget_does_not_speed_up_the_others(
         assert many.times[0] <= 2 + 2 * unit
 
 
-def test_a_budget_that_nothing_can_shorten_has_no_price_even_if_it_is_just_kept() -> None:
+def test_a_budget_that_nothing_can_shorten_has_no_price_even_if_it_is_just_kept():
     """Free work takes 1.5 at any lam, and the small epoch 2.5 with what the deadline asks for: lam = 0."""
     free = Load(work=4.0, price=0.0, capacity=4.0, communication=0.5)
     found = allocate_counts([free, SMALL, IDLE], np.array([[1, 0, 0], [2, 0, 2]]), 1.5, None)
@@ -355,7 +343,7 @@ def test_a_budget_that_nothing_can_shorten_has_no_price_even_if_it_is_just_kept(
 
 
 @pytest.mark.parametrize("numbers", [100, 1])
-def test_working_in_pieces_changes_nothing(monkeypatch: pytest.MonkeyPatch, numbers: int) -> None:
+def test_working_in_pieces_changes_nothing(monkeypatch, numbers):
     """Plan by plan where not even one fits into the memory that is granted."""
     counts = np.random.default_rng(3).integers(0, 9, (1000, 3), dtype=np.uint8)
     whole = allocate_counts([SMALL, LARGE, IDLE], counts, 20.0, None)
@@ -369,9 +357,7 @@ def test_working_in_pieces_changes_nothing(monkeypatch: pytest.MonkeyPatch, numb
 # --- the price of one epoch ----------------------------------------------------------------------------
 
 
-def exact_psi(
-    load: tuple[Fraction, ...], pace: Fraction, deadline: Fraction | None
-) -> tuple[Fraction, Fraction]:
+def exact_psi(load, pace, deadline):
     """psi and the time of an epoch that is not late; c and kappa are squares.
 
     A convex function is least, on an interval, at an end or where its derivative is 0: the cheapest of three.
@@ -391,9 +377,7 @@ def exact_psi(
     st.integers(1, 640),
     st.one_of(st.none(), st.integers(1, 64)),
 )
-def test_where_the_roots_are_rational_psi_and_its_slope_are_exact(
-    whole: tuple[int, int, int, int], steps: int, later: int | None
-) -> None:
+def test_where_the_roots_are_rational_psi_and_its_slope_are_exact(whole, steps, later):
     pace = Fraction(steps, 64)
     load = tuple(map(Fraction, (whole[0] ** 2, whole[1] ** 2, *whole[2:])))
     shortest = load[0] / load[2] + load[3]
@@ -409,9 +393,7 @@ def test_where_the_roots_are_rational_psi_and_its_slope_are_exact(
     st.sampled_from([None, 2.0, 40.0]),
     st.sampled_from([0.0, 1e-3, 1.0, 700.0]),
 )
-def test_one_epoch_arrays_and_the_compiled_form_are_the_same(
-    loads: list[Load], deadline: float | None, multiplier: float
-) -> None:
+def test_one_epoch_arrays_and_the_compiled_form_are_the_same(loads, deadline, multiplier):
     columns, curves = columns_of(loads), EpochCosts.of(loads, deadline)
     known = [price(load, multiplier, deadline) for load in loads]
     again, added = EpochCosts.of_arrays(*columns, deadline), np.ones(len(loads))
@@ -445,9 +427,7 @@ VANISHING = Load(work=1e-200, price=1e200, capacity=1.0, communication=0.5)
         (VANISHING, 1e-250, None, 0.5e-250, math.inf),
     ],
 )
-def test_prices_of_what_waits_is_late_or_gets_no_resources(
-    load: Load, multiplier: float, deadline: float | None, psi: float, time: float
-) -> None:
+def test_prices_of_what_waits_is_late_or_gets_no_resources(load, multiplier, deadline, psi, time):
     assert price(load, multiplier, deadline) == psi
     curves = EpochCosts.of([load], deadline)
     assert [float(part[0]) for part in curves.priced(multiplier)] == [psi, time]

@@ -1,7 +1,6 @@
 """A cluster of unequal nodes is the cluster of equal ones that the problem page proves it to be."""
 
 import math
-from collections.abc import Sequence
 
 import msgspec
 import numpy as np
@@ -11,8 +10,7 @@ from scipy import optimize
 import depl
 from depl.models.problem.allocation import allocate
 from depl.models.problem.epochs import Load
-from depl.models.problem.instance import Cluster, Instance, NodeGroup
-from depl.models.problem.plan import Plan
+from depl.models.problem.instance import Cluster, NodeGroup
 from depl.models.verifier.findings import Kind
 from depl.models.verifier.verify import verify
 from depl.showing.explain import explain
@@ -20,7 +18,7 @@ from tests.cases.bad_instances import FAST, SLOW
 from tests.problems import plan, site
 
 
-def drawn(rng: np.random.Generator) -> tuple[NodeGroup, ...]:
+def drawn(rng):
     """One to four groups of up to three nodes."""
     return tuple(
         NodeGroup(
@@ -34,7 +32,7 @@ def drawn(rng: np.random.Generator) -> tuple[NodeGroup, ...]:
     )
 
 
-def cheapest_by_search(nodes: Sequence[NodeGroup], work: float, size: float, limit: float) -> float:
+def cheapest_by_search(nodes, work, size, limit):
     """Least cost of one epoch over the resources of every single node, found by SLSQP; infinite if none.
 
     Variables are the logarithms of all x_i and of the time of computing, in which the constraints are linear
@@ -65,7 +63,7 @@ def cheapest_by_search(nodes: Sequence[NodeGroup], work: float, size: float, lim
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_the_cheapest_epoch_of_unequal_nodes_costs_what_the_cluster_says(seed: int) -> None:
+def test_the_cheapest_epoch_of_unequal_nodes_costs_what_the_cluster_says(seed):
     rng = np.random.default_rng([2211, seed])
     cluster = Cluster(name="hall", groups=drawn(rng))
     assert cluster.groups is not None
@@ -86,8 +84,8 @@ def test_the_cheapest_epoch_of_unequal_nodes_costs_what_the_cluster_says(seed: i
             assert found.cost == pytest.approx(expected, rel=1e-6)
 
 
-def test_the_values_of_a_cluster_follow_from_its_groups() -> None:
-    found = Cluster(name="hall", groups=[FAST, SLOW])  # type: ignore[arg-type]
+def test_the_values_of_a_cluster_follow_from_its_groups():
+    found = Cluster(name="hall", groups=[FAST, SLOW])
     assert (found.nodes, found.capacity, found.bandwidth, found.unit_cost) == (4, 6, 5, 0.5)
     assert found.resources_of_groups(6) == (3, 6)
     plain = site(capacity=1)
@@ -95,9 +93,9 @@ def test_the_values_of_a_cluster_follow_from_its_groups() -> None:
 
 
 @pytest.mark.parametrize("counts", [(3,), (1, 2), (1, 1, 1)])
-def test_equal_nodes_in_groups_have_exactly_the_values_of_the_number_of_them(counts: Sequence[int]) -> None:
+def test_equal_nodes_in_groups_have_exactly_the_values_of_the_number_of_them(counts):
     each = {"capacity": 0.1, "bandwidth": 1 / 3, "unit_cost": 0.7}
-    found = Cluster(name="a", groups=[{"count": count, **each} for count in counts])  # type: ignore[arg-type]
+    found = Cluster(name="a", groups=[{"count": count, **each} for count in counts])
     plain = Cluster(name="a", nodes=3, **each)
     assert msgspec.structs.replace(found, groups=None) == plain
 
@@ -105,12 +103,12 @@ def test_equal_nodes_in_groups_have_exactly_the_values_of_the_number_of_them(cou
 # --- plans on unequal nodes -----------------------------------------------------------------------------
 
 
-def plan_of(*resources: float) -> Plan:
+def plan_of(*resources):
     return plan(*(("full", "hall", x) for x in resources), data=("archive", "sensors"))
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_the_verifier_finds_what_single_nodes_take(tiny: Instance, seed: int) -> None:
+def test_the_verifier_finds_what_single_nodes_take(tiny, seed):
     cluster = Cluster(name="hall", groups=drawn(np.random.default_rng([2212, seed])))
     assert cluster.groups is not None
     instance = tiny.replace(clusters=(cluster,), transfers=(), maximum_time=1000.0)
@@ -127,10 +125,8 @@ def test_the_verifier_finds_what_single_nodes_take(tiny: Instance, seed: int) ->
     assert "(5)" in [finding.equation for finding in over.findings if finding.kind is Kind.FAILED]
 
 
-def test_values_that_the_cluster_worked_out_are_not_believed_and_a_plan_tells_what_each_group_commits(
-    tiny: Instance,
-) -> None:
-    hall = Cluster(name="hall", groups=[FAST, {**SLOW, "capacity": 12, "bandwidth": 4}])  # type: ignore[arg-type]
+def test_values_that_the_cluster_worked_out_are_not_believed_and_a_plan_tells_what_each_group_commits(tiny):
+    hall = Cluster(name="hall", groups=[FAST, {**SLOW, "capacity": 12, "bandwidth": 4}])
     instance = tiny.replace(transfers=(), clusters=(hall,), maximum_time=3.0)
     result = depl.solve(instance, "exact")
     assert result.plan is not None

@@ -10,8 +10,6 @@ from hypothesis import strategies as st
 from depl.models.problem.epochs import Load, LossStep, Term, compose, compute, load, loss_step
 from depl.models.problem.instance import (
     ComputeTable,
-    Improvement,
-    Instance,
     InverseSqrtImprovement,
     PowerDataLaw,
 )
@@ -21,7 +19,6 @@ from depl.models.problem.laws import (
     Forbidden,
     InverseGamma,
     Normal,
-    SwitchLaw,
     Zero,
 )
 from tests.problems import gain, gains, instance, loss, model, refusal, site, student
@@ -32,7 +29,7 @@ SWITCH = student(5, 0.3, 0.1, 0, 0.6)
 ALL, LEFT, RIGHT = frozenset({"left", "right"}), frozenset({"left"}), frozenset({"right"})
 
 
-def instance_with(improvement: Improvement, switch: SwitchLaw | float = 0) -> Instance:
+def instance_with(improvement, switch=0):
     """Models ``net`` and ``other``; datasets of volume 1 and 3 under the law Q^(-1/2): h(left) = 1 / 2."""
     return instance(
         model("net", improvement),
@@ -60,9 +57,7 @@ def instance_with(improvement: Improvement, switch: SwitchLaw | float = 0) -> In
         (gains(7, gain(NORMAL, 8), GAMMA), 2, -8),
     ],
 )
-def test_an_epoch_lowers_the_loss_by_the_coefficient_of_its_shape(
-    improvement: Improvement, epoch: int, coefficient: float
-) -> None:
+def test_an_epoch_lowers_the_loss_by_the_coefficient_of_its_shape(improvement, epoch, coefficient):
     given = instance_with(improvement)
     step = loss_step(given, epoch, 0, None, "net", ALL)
     assert step == LossStep(1.0, 0.0, (Term(coefficient, NORMAL),))
@@ -82,14 +77,12 @@ def test_an_epoch_lowers_the_loss_by_the_coefficient_of_its_shape(
         (Zero(), 0, ()),
     ],
 )
-def test_a_switch_adds_its_law_undiminished_by_the_data(
-    law: SwitchLaw, shift: float, terms: tuple[Term, ...]
-) -> None:
+def test_a_switch_adds_its_law_undiminished_by_the_data(law, shift, terms):
     given, run = instance_with(gain(GAMMA, 4), law), Term(-2.0, GAMMA)
     assert loss_step(given, 2, 0, "other", "net", LEFT) == LossStep(1.0, shift, (run, *terms))
 
 
-def test_there_is_no_switch_at_the_start_or_when_the_model_stays_and_a_forbidden_one_has_no_step() -> None:
+def test_there_is_no_switch_at_the_start_or_when_the_model_stays_and_a_forbidden_one_has_no_step():
     given = instance_with(gain(GAMMA), 9)
     for previous in (None, "net"):
         assert loss_step(given, 1, 0, previous, "net", ALL) == LossStep(1.0, 0.0, (Term(-1.0, GAMMA),))
@@ -97,7 +90,7 @@ def test_there_is_no_switch_at_the_start_or_when_the_model_stays_and_a_forbidden
     assert "the switch from 'net' to 'other' is forbidden" in error.message
 
 
-def test_what_is_certain_goes_to_the_shift_and_what_is_nothing_goes_away() -> None:
+def test_what_is_certain_goes_to_the_shift_and_what_is_nothing_goes_away():
     certain = instance_with(gain(Deterministic(value=3), 4), SWITCH)
     assert loss_step(certain, 2, 0, "other", "net", LEFT) == LossStep(1.0, -6.0, (Term(1.0, SWITCH),))
     useless = instance_with(gain(GAMMA, 0), Zero())
@@ -107,7 +100,7 @@ def test_what_is_certain_goes_to_the_shift_and_what_is_nothing_goes_away() -> No
 # --- the sum of all epochs -----------------------------------------------------------------------------
 
 
-def test_a_retention_weights_what_happened_before_it_and_equal_terms_are_counted_together() -> None:
+def test_a_retention_weights_what_happened_before_it_and_equal_terms_are_counted_together():
     steps = [
         LossStep(0.5, 1.0, (Term(-4.0, NORMAL),)),
         LossStep(0.25, 3.0, (Term(-1.0, Normal(mean=1.0, variance=4.0)), Term(1.0, SWITCH))),
@@ -126,7 +119,7 @@ loss_steps = st.builds(LossStep, factors, st.floats(-9, 9), st.lists(terms, max_
 
 
 @given(st.floats(-9, 9), st.lists(loss_steps, max_size=8))
-def test_composition_is_the_recursion(initial: float, steps: list[LossStep]) -> None:
+def test_composition_is_the_recursion(initial, steps):
     """Mean and variance by the recursion of eq. (1), step by step."""
     mean, variance = initial, 0.0
     for step in steps:
@@ -141,7 +134,7 @@ def test_composition_is_the_recursion(initial: float, steps: list[LossStep]) -> 
         assert sum(count for _, count in found.terms) == sum(len(step.terms) for step in steps)
 
 
-def test_an_infinite_variance_is_infinite() -> None:
+def test_an_infinite_variance_is_infinite():
     found = loss(1, (-2, InverseGamma(shape=2, scale=3), 2))
     assert (found.mean(), found.variance()) == (1 - 2 * 2 * 3, math.inf)
 
@@ -149,7 +142,7 @@ def test_an_infinite_variance_is_infinite() -> None:
 # --- the load of one epoch -----------------------------------------------------------------------------
 
 
-def test_the_load_is_the_work_of_the_data_shared_by_the_nodes_that_are_all_paid() -> None:
+def test_the_load_is_the_work_of_the_data_shared_by_the_nodes_that_are_all_paid():
     data = {"name": "a", "volume": 4}, {"name": "b", "volume": 1, "work": 6}
     given = instance(model("net", 2), clusters=site(nodes=4), datasets=data)
     assert load(given, 1, "net", "site", frozenset("ab")) == Load(
@@ -159,8 +152,8 @@ def test_the_load_is_the_work_of_the_data_shared_by_the_nodes_that_are_all_paid(
     assert compute(given, 1, "net", frozenset("a")) == 8
 
 
-def test_a_table_of_computing_replaces_demand_and_work() -> None:
-    def tabled(*tables: ComputeTable, **volumes: float) -> Instance:
+def test_a_table_of_computing_replaces_demand_and_work():
+    def tabled(*tables, **volumes):
         return instance(model("net", 2, 1, compute=tables), datasets=volumes)
 
     whole = tabled(ComputeTable(epochs=(5, 0, 7)), left=4, right=1)
@@ -172,7 +165,7 @@ def test_a_table_of_computing_replaces_demand_and_work() -> None:
     assert load(by_data, 2, "net", "site", frozenset("a")) == Load(2.0, 3.0, 10.0, 0.5)
 
 
-def test_a_term_travels_without_its_kept_hash() -> None:
+def test_a_term_travels_without_its_kept_hash():
     assert hash(Term(-0.5, GAMMA)) == hash(Term(-0.5, GAMMA))
     sent = pickle.dumps(Term(-0.5, GAMMA))
     assert b"_hash" not in sent

@@ -9,7 +9,6 @@ import json
 import math
 import re
 from fractions import Fraction
-from typing import Any
 
 import jsonschema
 import msgspec
@@ -18,7 +17,6 @@ import pytest
 from depl.models.problem import laws
 from depl.models.problem.instance import (
     Cluster,
-    DataLaw,
     Dataset,
     Instance,
     InverseLogDataLaw,
@@ -31,20 +29,20 @@ from depl.models.problem.instance import (
 from depl.models.problem.plan import Claims, Plan, PlannedEpoch
 from depl.models.problem.units import NO_UNITS, Units
 from tests.cases.bad_instances import FAST, SLOW, WHOLE
-from tests.cases.documents import ABSENT, NUMBERS, RICH, Document, look, put, read
+from tests.cases.documents import ABSENT, NUMBERS, RICH, look, put, read
 from tests.problems import datasets, drawn, site, student
 
 # --- identity by content -------------------------------------------------------------------------------
 
 
-def reordered(value: Any) -> Any:
+def reordered(value):
     """The same JSON with the keys of every object in the opposite order."""
     if isinstance(value, dict):
         return {key: reordered(value[key]) for key in reversed(value)}
     return [reordered(item) for item in value] if isinstance(value, list) else value
 
 
-def as_floats(value: Any) -> Any:
+def as_floats(value):
     """The same JSON with every number that may be one written as a float."""
     if isinstance(value, dict):
         whole = {"version", "nodes", "maximum_epochs"}
@@ -81,7 +79,7 @@ DEFAULTS = {
     ],
     ids=["key order", "floats", "explicit defaults", "name", "description", "provenance", "fingerprints"],
 )
-def test_what_does_not_change_the_problem_does_not_change_its_fingerprint(other: Document) -> None:
+def test_what_does_not_change_the_problem_does_not_change_its_fingerprint(other):
     assert read(other).fingerprint == read(RICH).fingerprint
     assert re.fullmatch("[0-9a-f]{64}", read(other).fingerprint)
 
@@ -103,7 +101,7 @@ def test_what_does_not_change_the_problem_does_not_change_its_fingerprint(other:
         ("target.round_deadline", None),
     ],
 )
-def test_a_default_counts_the_same_whether_it_is_written_or_not(path: str, default: Any) -> None:
+def test_a_default_counts_the_same_whether_it_is_written_or_not(path, default):
     written, left_out = read(put(RICH, path, default)), read(put(RICH, path, ABSENT))
     assert written == left_out
     assert hash(written) == hash(left_out)
@@ -111,7 +109,7 @@ def test_a_default_counts_the_same_whether_it_is_written_or_not(path: str, defau
 
 
 @pytest.mark.parametrize("path", NUMBERS)
-def test_every_number_of_the_problem_changes_its_fingerprint(path: str) -> None:
+def test_every_number_of_the_problem_changes_its_fingerprint(path):
     value = look(RICH, path)
     integer = path.endswith(("nodes", "maximum_epochs"))
     changed = read(put(RICH, path, value + 1 if integer else value * 1.01 if value else 0.01))
@@ -119,7 +117,7 @@ def test_every_number_of_the_problem_changes_its_fingerprint(path: str) -> None:
     assert changed != read(RICH)
 
 
-def test_the_fingerprint_is_the_hash_of_the_sorted_document_without_name_and_notes() -> None:
+def test_the_fingerprint_is_the_hash_of_the_sorted_document_without_name_and_notes():
     instance = read(RICH)
     bare = msgspec.structs.replace(instance, name="-", description="", provenance=())
     written = msgspec.json.encode(bare, order="sorted")
@@ -129,7 +127,7 @@ def test_the_fingerprint_is_the_hash_of_the_sorted_document_without_name_and_not
 # --- variants ------------------------------------------------------------------------------------------
 
 
-def test_replace_reaches_the_target_and_leaves_the_original_alone(tiny: Instance) -> None:
+def test_replace_reaches_the_target_and_leaves_the_original_alone(tiny):
     before = tiny.fingerprint
     changed = tiny.replace(name="other", maximum_loss=7, maximum_time=6)
     assert (changed.name, changed.target.maximum_loss, changed.target.maximum_time) == ("other", 7, 6)
@@ -140,7 +138,7 @@ def test_replace_reaches_the_target_and_leaves_the_original_alone(tiny: Instance
     assert both == msgspec.structs.replace(target, maximum_epochs=2)
 
 
-def test_replace_forgets_what_was_derived_from_the_original() -> None:
+def test_replace_forgets_what_was_derived_from_the_original():
     first = read(RICH)
     assert first.learning_factor(frozenset({"sensors"})) == pytest.approx(math.sqrt(2 / 5))
     assert first.workload(frozenset({"archive", "sensors"})) == 3
@@ -155,7 +153,7 @@ def test_replace_forgets_what_was_derived_from_the_original() -> None:
 # --- what is looked up ---------------------------------------------------------------------------------
 
 
-def test_pairs_that_are_not_listed_take_the_default() -> None:
+def test_pairs_that_are_not_listed_take_the_default():
     instance = read(RICH)
     assert instance.transfer_cost("archive", "edge") == 2
     assert instance.transfer_cost("archive", "cloud") == 0
@@ -195,18 +193,14 @@ def test_pairs_that_are_not_listed_take_the_default() -> None:
         ),
     ],
 )
-def test_less_data_leave_the_part_of_an_improvement_that_the_data_law_says(
-    steady: Instance, law: DataLaw | None, expected: float
-) -> None:
+def test_less_data_leave_the_part_of_an_improvement_that_the_data_law_says(steady, law, expected):
     instance = steady.replace(datasets=datasets(a=1, b=3), data_law=law)
     assert instance.learning_factor(frozenset("ab")) == 1
     assert instance.learning_factor(frozenset("a")) == pytest.approx(expected, rel=1e-14)
 
 
 @pytest.mark.parametrize("digits", [f"0.{'9' * count}{last}" for count in range(13) for last in "59"])
-def test_the_violation_budget_is_exact_in_the_decimals_that_were_written(
-    steady: Instance, digits: str
-) -> None:
+def test_the_violation_budget_is_exact_in_the_decimals_that_were_written(steady, digits):
     budget = steady.replace(quantile_level=float(digits)).target.violation_budget
     assert budget == 1 - Fraction(digits)
     assert Fraction(1 - float(digits)) != budget or digits == "0.5"
@@ -215,7 +209,7 @@ def test_the_violation_budget_is_exact_in_the_decimals_that_were_written(
 # --- reading back --------------------------------------------------------------------------------------
 
 
-def test_every_law_and_shape_reads_back_as_itself() -> None:
+def test_every_law_and_shape_reads_back_as_itself():
     kinds: set[str] = set()
     for instance in drawn([49, 4], 25, maximum_epochs=(2, 3)):
         text = instance.to_json()
@@ -229,7 +223,7 @@ def test_every_law_and_shape_reads_back_as_itself() -> None:
     assert kinds >= built_in | {"inverse_sqrt", "constant", "table", "log", "inverse_log", "power"}
 
 
-def test_groups_of_unequal_nodes_are_written_and_read_back(tiny: Instance) -> None:
+def test_groups_of_unequal_nodes_are_written_and_read_back(tiny):
     unequal = tiny.replace(clusters=(Cluster(name="cloud", groups=[FAST, SLOW]), tiny.clusters[1]))
     written = json.loads(unequal.to_json())
     bare = put(written, "clusters[0]", {"name": "cloud", "groups": [FAST, SLOW]})
@@ -240,7 +234,7 @@ def test_groups_of_unequal_nodes_are_written_and_read_back(tiny: Instance) -> No
     assert "groups" not in json.loads(tiny.to_json())["clusters"][1]
 
 
-def test_every_field_of_a_plan_reads_back_as_itself_whatever_the_size_of_its_numbers() -> None:
+def test_every_field_of_a_plan_reads_back_as_itself_whatever_the_size_of_its_numbers():
     whole = Plan.from_json(json.dumps(WHOLE))
     assert json.loads(whole.to_json()) == WHOLE
     assert json.loads(Plan().to_json()) == {"format": "depl-plan", "version": 1}
@@ -256,7 +250,7 @@ def test_every_field_of_a_plan_reads_back_as_itself_whatever_the_size_of_its_num
 NAMED = Units(cost="EUR", time="h", resource="GPU", data="GB", size="MB", memory="GiB")
 
 
-def test_a_unit_stands_behind_its_number_and_in_brackets_behind_a_title() -> None:
+def test_a_unit_stands_behind_its_number_and_in_brackets_behind_a_title():
     cost, time = Units(cost="EUR"), Units(time="h")
     for said, bare, named in (
         (lambda units: units.amount(20.0593, "cost"), "20.0593", "20.0593 EUR"),
@@ -271,7 +265,7 @@ def test_a_unit_stands_behind_its_number_and_in_brackets_behind_a_title() -> Non
     assert time.work() == "resource x h"
 
 
-def test_units_change_no_fingerprint(tiny: Instance) -> None:
+def test_units_change_no_fingerprint(tiny):
     named = tiny.replace(units=NAMED)
     assert named.fingerprint == tiny.fingerprint
     assert named != tiny

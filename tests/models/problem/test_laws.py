@@ -2,7 +2,6 @@
 
 import itertools
 import math
-from collections.abc import Callable
 
 import mpmath
 import numpy as np
@@ -17,7 +16,6 @@ from depl.models.problem.laws import (
     Lognormal,
     Moments,
     Normal,
-    StudentT,
 )
 from tests.problems import GAINS, SWITCHES, refusal, student
 
@@ -53,11 +51,11 @@ EVERY: list[Law] = [*GAINS.values(), *SWITCHES.values(), WEIGHTED, *TRUNCATED, s
     # half a Cauchy law
     (student(1, 0, 1, 0, 1), 2 * math.log(2) / math.pi, 4 / math.pi - 1 - (2 * math.log(2) / math.pi) ** 2),
 ])  # fmt: skip
-def test_moments_are_those_of_the_closed_form(law: Law, mean: float, variance: float) -> None:
+def test_moments_are_those_of_the_closed_form(law, mean, variance):
     assert law.moments() == pytest.approx(Moments(mean, variance), rel=1e-13, abs=1e-15)
 
 
-def integrals(law: StudentT, low: float, high: float) -> list[mpmath.mpf]:
+def integrals(law, low, high):
     """Of x^0, ..., x^6 times the density up to a constant, over [low, high], in 28 digits."""
     with mpmath.workdps(28):
         degrees, location, scale = map(mpmath.mpf, (law.degrees_of_freedom, law.location, law.scale))
@@ -75,9 +73,7 @@ def integrals(law: StudentT, low: float, high: float) -> list[mpmath.mpf]:
 
 
 @pytest.mark.parametrize("law", TRUNCATED)
-def test_moments_quadrature_and_tails_of_a_truncated_student_t_are_integrals_in_28_digits(
-    law: StudentT,
-) -> None:
+def test_moments_quadrature_and_tails_of_a_truncated_student_t_are_integrals_in_28_digits(law):
     low, high = law.support()
     size, (whole, *moments) = max(abs(low), abs(high)), integrals(law, low, high)
     expected = [mpmath.mpf(1), *(moment / whole for moment in moments)]
@@ -96,16 +92,16 @@ def test_moments_quadrature_and_tails_of_a_truncated_student_t_are_integrals_in_
         assert float(law.cdf(point)) == pytest.approx(float(exact), rel=1e-9, abs=1e-15)
 
 
-def test_narrower_panels_integrate_oscillations() -> None:
+def test_narrower_panels_integrate_oscillations():
     frequency, law = 150.0, student(5, 0.3, 0.09, 0, 0.6)
     points, weights = law.quadrature(panel=16 / frequency)
     assert np.diff(points).max() < 16 / frequency
 
-    def part(curve: Callable[[mpmath.mpf], mpmath.mpf]) -> float:
+    def part(curve):
         with mpmath.workdps(30):
             edges = mpmath.linspace(0, mpmath.mpf(0.6), max(4, int(frequency / 20)))
 
-            def density(x: mpmath.mpf) -> mpmath.mpf:
+            def density(x):
                 return (1 + ((x - mpmath.mpf(0.3)) / mpmath.mpf(0.09)) ** 2 / 5) ** -3
 
             waves = mpmath.quad(lambda x: curve(frequency * x) * density(x), edges)
@@ -116,7 +112,7 @@ def test_narrower_panels_integrate_oscillations() -> None:
     assert transform.imag == pytest.approx(part(mpmath.sin), abs=1e-13)
 
 
-def test_an_untruncated_student_t_has_no_finite_quadrature() -> None:
+def test_an_untruncated_student_t_has_no_finite_quadrature():
     law = student(5, 0.3, 0.1)
     assert not law.truncated
     assert law.interval_mass() == 1
@@ -126,13 +122,13 @@ def test_an_untruncated_student_t_has_no_finite_quadrature() -> None:
 # --- support and distribution function -----------------------------------------------------------------
 
 
-def test_distribution_functions_are_quiet_beyond_every_number_that_is_accepted() -> None:
+def test_distribution_functions_are_quiet_beyond_every_number_that_is_accepted():
     for law in EVERY:
         values = law.cdf([-1e300, -5e-324, 0.0, 5e-324, 1e-308, 1e300])
         assert (np.diff(values) >= 0).all()
 
 
-def test_distribution_function_of_atoms_jumps_at_the_atoms() -> None:
+def test_distribution_function_of_atoms_jumps_at_the_atoms():
     points = [-1.1, -1, 0.4, 0.5, 2.9, 3, 3.1]
     np.testing.assert_array_equal(WEIGHTED.cdf(points), [0, 4 / 8, 4 / 8, 5 / 8, 5 / 8, 1, 1])
     np.testing.assert_array_equal(Deterministic(value=2).cdf([1.9, 2, 2.1]), [0, 1, 1])
@@ -145,7 +141,7 @@ def test_distribution_function_of_atoms_jumps_at_the_atoms() -> None:
 
 
 @pytest.mark.parametrize(("lower", "upper"), [(7, 40), (-40, -7)])
-def test_samples_far_in_a_tail_keep_their_digits(lower: float, upper: float) -> None:
+def test_samples_far_in_a_tail_keep_their_digits(lower, upper):
     """The interval has probability 1.3e-12, which is 6000 steps of rounding next to 1."""
     drawn = student(1e6, 0, 1, lower, upper).sample(np.random.default_rng(5), 20_000)
     assert len(set(drawn.tolist())) > 19_900
@@ -154,7 +150,7 @@ def test_samples_far_in_a_tail_keep_their_digits(lower: float, upper: float) -> 
 # --- which laws may raise the loss ---------------------------------------------------------------------
 
 
-def test_the_laws_without_exponential_moments_on_the_right_are_marked() -> None:
+def test_the_laws_without_exponential_moments_on_the_right_are_marked():
     heavy = {type(law) for law in EVERY if law.heavy_right_tail}
     assert heavy == {InverseGamma, Lognormal}
 

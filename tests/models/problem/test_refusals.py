@@ -3,7 +3,6 @@
 import json
 import math
 import re
-from typing import Any
 
 import jsonschema
 import msgspec
@@ -30,11 +29,11 @@ from tests.cases.bad_instances import (
     each,
     refused,
 )
-from tests.cases.documents import ABSENT, NUMBERS, RICH, Document, build, put, read
+from tests.cases.documents import ABSENT, NUMBERS, RICH, build, put, read
 from tests.problems import refusal, site
 
 
-def read_plan(document: Document) -> Plan:
+def read_plan(document):
     return Plan.from_json(json.dumps(document))
 
 
@@ -42,7 +41,7 @@ def read_plan(document: Document) -> Plan:
 
 
 @each(BAD)
-def test_bad_input_is_refused_with_its_json_path_and_in_python_too(bad: Bad) -> None:
+def test_bad_input_is_refused_with_its_json_path_and_in_python_too(bad):
     error = refused(read, RICH, bad)
     assert str(error) == f"{error.path}: {error.message}"
     assert error.exit_code == 2
@@ -54,19 +53,19 @@ def test_bad_input_is_refused_with_its_json_path_and_in_python_too(bad: Bad) -> 
 
 
 @pytest.mark.parametrize(("names", "bad"), BAD_TABLES)
-def test_a_table_of_the_data_law_must_be_complete_and_may_not_grow(names: str, bad: Bad) -> None:
+def test_a_table_of_the_data_law_must_be_complete_and_may_not_grow(names, bad):
     lettered = put(RICH, "datasets", [{"name": name, "volume": 1} for name in names])
     refused(read, put(put(lettered, "transfers", []), "models[1].compute", ABSENT), bad)
 
 
-def test_a_data_law_must_be_finite_for_the_smallest_dataset() -> None:
+def test_a_data_law_must_be_finite_for_the_smallest_dataset():
     steep = put(RICH, "data_law", {"type": "power", "p": 200})
     message = "K^ is not finite when only 'sensors' is used; lower a or p, or raise the volume"
     refused(read, steep, Bad("datasets[1].volume", 1e-3, message, "data_law"))
 
 
 @pytest.mark.parametrize("path", NUMBERS)
-def test_no_number_may_be_nan_or_infinite(path: str) -> None:
+def test_no_number_may_be_nan_or_infinite(path):
     for value in (math.nan, math.inf, -math.inf):
         error = refusal(build, put(RICH, path, value))
         expected = "Expected `(int|float)|must be a finite number, not .*; leave the field out for 'none'"
@@ -74,12 +73,12 @@ def test_no_number_may_be_nan_or_infinite(path: str) -> None:
 
 
 @pytest.mark.parametrize("digits", ["1e400", "-1e400", "1" + 400 * "0"])
-def test_a_number_that_does_not_fit_into_a_double_is_refused_when_read(digits: str) -> None:
+def test_a_number_that_does_not_fit_into_a_double_is_refused_when_read(digits):
     error = refusal(Instance.from_json, json.dumps(RICH).replace('"capacity": 10', f'"capacity": {digits}'))
     assert (error.path, "out of range" in error.message) == ("$.clusters[0].capacity", True)
 
 
-def test_priced_computing_needs_some_limit_of_time(steady: Instance) -> None:
+def test_priced_computing_needs_some_limit_of_time(steady):
     error = refusal(steady.replace, maximum_time=None)
     assert (error.path, "give maximum_time or round_deadline" in error.message) == (".target", True)
     idle = {"name": "net", "size": 1, "improvement": steady.models[0].improvement}
@@ -101,7 +100,7 @@ def test_priced_computing_needs_some_limit_of_time(steady: Instance) -> None:
         ({"clusters": ()}, ".clusters"),
     ],
 )
-def test_replace_validates_again(tiny: Instance, changes: dict[str, Any], path: str) -> None:
+def test_replace_validates_again(tiny, changes, path):
     assert refusal(tiny.replace, **changes).path == path
 
 
@@ -109,7 +108,7 @@ def test_replace_validates_again(tiny: Instance, changes: dict[str, Any], path: 
 
 
 @each(BAD_TRACES)
-def test_a_bad_traced_law_is_refused_with_its_place(bad: Bad) -> None:
+def test_a_bad_traced_law_is_refused_with_its_place(bad):
     refused(read, TRACED, bad)
     refused(build, TRACED, bad, root=".")
 
@@ -118,8 +117,8 @@ def test_a_bad_traced_law_is_refused_with_its_place(bad: Bad) -> None:
     ("place", "value"),
     [("runs[1].losses[3]", 0.0), ("runs[0].losses[0]", -1.0), ("unseen_loss", 0.0), ("unseen_loss", -2.0)],
 )
-def test_only_positive_losses_have_logarithms(place: str, value: float) -> None:
-    assert read(put(TRACED, f"{T}.scale", "log")).traced_law.deviations[0] < 0  # type: ignore[union-attr]
+def test_only_positive_losses_have_logarithms(place, value):
+    assert read(put(TRACED, f"{T}.scale", "log")).traced_law.deviations[0] < 0
     document = put(TRACED, f"{T}.{place}", value)
     assert read(document).traced_law is not None
     message = "only positive losses have logarithms; use the scale of the loss"
@@ -134,16 +133,16 @@ def test_only_positive_losses_have_logarithms(place: str, value: float) -> None:
         Bad(f"{T}.diverged", -1, ">= 0"),
     ]
 )
-def test_runs_that_diverged_count_beside_whole_runs(bad: Bad) -> None:
+def test_runs_that_diverged_count_beside_whole_runs(bad):
     document = put(put(TRACED, f"{T}.residuals", "per_run"), f"{T}.diverged", 2)
-    assert read(document).traced_law.counting.beside == 3  # type: ignore[union-attr]
+    assert read(document).traced_law.counting.beside == 3
     refused(read, document, bad)
 
 
 @pytest.mark.parametrize(("field", "name"), [("model", "third"), ("cluster", "cloud")])
 @pytest.mark.parametrize("prefix", ["", "previous_"])
 @pytest.mark.parametrize("kind", ["steps", "jumps"])
-def test_rows_name_models_and_clusters_of_the_instance(kind: str, prefix: str, field: str, name: str) -> None:
+def test_rows_name_models_and_clusters_of_the_instance(kind, prefix, field, name):
     """The runs have what the row says, the instance does not."""
     known = (FULL if prefix else CUT)[field]
     changed = json.loads(json.dumps(LAW).replace(f'"{field}": "{known}"', f'"{field}": "{name}"'))
@@ -161,7 +160,7 @@ def test_rows_name_models_and_clusters_of_the_instance(kind: str, prefix: str, f
         assert re.fullmatch(rf"\$\.{T}\.steps\[\d\]\.{field}", error.path)
 
 
-def test_runs_may_know_more_than_the_instance_offers() -> None:
+def test_runs_may_know_more_than_the_instance_offers():
     more = {"stages": [{"model": "third", "cluster": "cloud", "epochs": 1}], "losses": [1.0, 0.5]}
     assert read(put(TRACED, f"{T}.runs", [*RUNS, more])).traced_law is not None
 
@@ -170,19 +169,17 @@ def test_runs_may_know_more_than_the_instance_offers() -> None:
 
 
 @each(BAD_PLANS)
-def test_a_plan_that_cannot_be_read_is_refused(bad: Bad) -> None:
+def test_a_plan_that_cannot_be_read_is_refused(bad):
     refused(read_plan, WHOLE, bad)
 
 
 @each(BAD_NAMES)
-def test_a_plan_that_does_not_speak_of_the_instance_is_refused(tiny: Instance, bad: Bad) -> None:
+def test_a_plan_that_does_not_speak_of_the_instance_is_refused(tiny, bad):
     error = refused(lambda document: read_plan(document).check_names(tiny), NAMING, bad)
     assert error.message == f"{bad.message}; correct the plan"
 
 
-def test_a_plan_for_another_instance_is_refused_by_its_fingerprint(
-    tiny: Instance, tiny_optimum: Plan
-) -> None:
+def test_a_plan_for_another_instance_is_refused_by_its_fingerprint(tiny, tiny_optimum):
     other = tiny.replace(maximum_loss=7)
     error = refusal(msgspec.structs.replace(tiny_optimum, instance=other.fingerprint).check_names, tiny)
     assert error.path == "$.instance"
@@ -190,7 +187,7 @@ def test_a_plan_for_another_instance_is_refused_by_its_fingerprint(
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf])
-def test_a_plan_holds_finite_numbers_alone(value: float) -> None:
+def test_a_plan_holds_finite_numbers_alone(value):
     assert refusal(PlannedEpoch, model="full", cluster="cloud", resources=value).path == ".resources"
     assert refusal(Claims, cost=value).path == ".cost"
     assert refusal(Bounds, lower=0, upper=value).path == ".upper"
@@ -200,7 +197,7 @@ def test_a_plan_holds_finite_numbers_alone(value: float) -> None:
 
 
 @pytest.fixture(scope="module")
-def schema() -> jsonschema.protocols.Validator:
+def schema():
     published = json.loads(json.dumps(json_schema()))
     jsonschema.Draft202012Validator.check_schema(published)
     assert published["$schema"] == "https://json-schema.org/draft/2020-12/schema"
@@ -208,9 +205,7 @@ def schema() -> jsonschema.protocols.Validator:
 
 
 @pytest.mark.parametrize("runs", [2, pytest.param(None, marks=pytest.mark.slow)])
-def test_the_schema_accepts_every_shipped_instance(
-    schema: jsonschema.protocols.Validator, runs: int | None
-) -> None:
+def test_the_schema_accepts_every_shipped_instance(schema, runs):
     """By default with as many of the recorded runs, which all have the same fields, and one target each."""
     for entry in library.describe():
         for target in entry.targets[: 1 if runs else None] or (None,):
@@ -232,7 +227,7 @@ OURS = re.compile(
 
 
 @each([*BAD, *BAD_TRACES])
-def test_the_schema_refuses_what_a_schema_can(schema: jsonschema.protocols.Validator, bad: Bad) -> None:
+def test_the_schema_refuses_what_a_schema_can(schema, bad):
     """Types, bounds, patterns, unknown and missing fields; what spans several fields is ours to refuse."""
     document = put(TRACED if bad in BAD_TRACES else RICH, bad.place, bad.value)
     no_groups = bad.value == {"name": "edge", "groups": None}
@@ -249,8 +244,8 @@ def test_the_schema_refuses_what_a_schema_can(schema: jsonschema.protocols.Valid
     ],
 )
 def test_a_file_of_another_kind_or_version_is_no_instance_nor_is_it_for_the_schema(
-    schema: jsonschema.protocols.Validator, field: str, other: object, message: str
-) -> None:
+    schema, field, other, message
+):
     document = put(RICH, field, other)
     assert message in refusal(read, document).message
     assert not schema.is_valid(document)

@@ -28,13 +28,11 @@ GAMMA = {"type": "gamma", "shape": 4.0, "scale": 1.0}
 TRUE = stats.norm(2.0, 0.5)
 
 
-def document(law: dict[str, Any], place: str = NOISE) -> str:
+def document(law, place=NOISE):
     return json.dumps(put(TINY, place, law))
 
 
-def kind(
-    name: str = "Made", tag: str = "", *, frozen: bool = True, returned: Any = TRUE, **members: Any
-) -> type[Law]:
+def kind(name="Made", tag="", *, frozen=True, returned=TRUE, **members):
     """A class of laws of one distribution, with the members that are given; else its tag is its name."""
     namespace = {"distribution": lambda self: returned, **members}
     return msgspec.defstruct(
@@ -45,7 +43,7 @@ def kind(
 # --- registration --------------------------------------------------------------------------------------
 
 
-def test_a_registered_law_is_read_and_written_and_in_the_schema() -> None:
+def test_a_registered_law_is_read_and_written_and_in_the_schema():
     error = refusal(Instance.from_json, document(GAMMA))
     assert re.search("'gamma'; known here: inverse_gamma, .* registered .*--import FILE", error.message)
     assert error.path == f"$.{NOISE}.type"
@@ -66,7 +64,7 @@ def test_a_registered_law_is_read_and_written_and_in_the_schema() -> None:
 
 
 class Untagged(Law, frozen=True, kw_only=True):
-    def distribution(self) -> Any:
+    def distribution(self):
         return TRUE
 
 
@@ -97,18 +95,18 @@ class Plain:
     ],
     ids=lambda item: getattr(item, "__name__", "instance") if not isinstance(item, str) else "",
 )
-def test_what_is_no_class_of_laws_is_refused_in_words(made: Any, message: str) -> None:
+def test_what_is_no_class_of_laws_is_refused_in_words(made, message):
     register_law(GammaLaw)
     assert message in refusal(register_law, made).message
     assert registered_laws() == (GammaLaw,)
 
 
-def test_a_class_that_is_not_registered_is_refused() -> None:
+def test_a_class_that_is_not_registered_is_refused():
     error = refusal(depl.load("tiny").replace, other_switches=Own(mean=0.0, variance=1.0))
     assert "Own is neither shipped nor registered" in error.message
 
 
-def test_a_law_for_improvements_alone_is_none_of_a_switch() -> None:
+def test_a_law_for_improvements_alone_is_none_of_a_switch():
     class Gains(BareGammaLaw, frozen=True, kw_only=True, tag="gains"):
         for_switches: ClassVar[bool] = False
 
@@ -125,28 +123,28 @@ def test_a_law_for_improvements_alone_is_none_of_a_switch() -> None:
 class Told:
     """A normal distribution that says something else in some respects."""
 
-    def __init__(self, **changes: Any) -> None:
+    def __init__(self, **changes):
         self.changes = changes
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name):
         return self.__dict__["changes"].get(name) or getattr(TRUE, name)
 
 
-def ending(*_: object, **__: object) -> None:
+def ending(*_, **__):
     raise SystemExit(3)
 
 
-def bent(x: Any) -> Any:
+def bent(x):
     """Above 1 from the upper quartile on."""
     return np.where(np.asarray(x) > 2.3, 1.5, TRUE.cdf(x))
 
 
-def falling(x: Any) -> Any:
+def falling(x):
     """It falls between 2 and 3, where it should rise by 0.48."""
     return np.where((np.asarray(x) > 2) & (np.asarray(x) < 3), 1 - TRUE.cdf(x), TRUE.cdf(x))
 
 
-def undefined(x: Any) -> Any:
+def undefined(x):
     return np.where(np.asarray(x) > 2.4, np.nan, TRUE.cdf(x))
 
 
@@ -183,19 +181,19 @@ class Liar(Law, frozen=True, kw_only=True, tag="liar"):
 
     lie: str
 
-    def distribution(self) -> Any:
+    def distribution(self):
         return Told(**LIES[self.lie][0])
 
 
 @pytest.mark.parametrize("lie", LIES)
-def test_a_law_that_contradicts_itself_is_refused_with_its_name_and_place(lie: str) -> None:
+def test_a_law_that_contradicts_itself_is_refused_with_its_name_and_place(lie):
     register_law(Liar)
     error = refusal(Instance.from_json, document({"type": "liar", "lie": lie}))
     assert re.search(f"the law 'liar' cannot be used: .*{LIES[lie][1]}.* Liar", error.message)
     assert error.path == f"$.{NOISE}"
 
 
-def broken(_: Law) -> Any:
+def broken(_):
     raise KeyError("scale")
 
 
@@ -229,7 +227,7 @@ SAID: dict[str, tuple[type[Law], str]] = {
 
 
 @pytest.mark.parametrize("said", SAID)
-def test_what_a_class_says_of_its_laws_is_held_against_their_distribution(said: str) -> None:
+def test_what_a_class_says_of_its_laws_is_held_against_their_distribution(said):
     made, words = SAID[said]
     register_law(made)
     error = refusal(depl.load("tiny").replace, other_switches=made())
@@ -263,17 +261,17 @@ SOUND = [
 
 
 @pytest.mark.parametrize("number", range(len(SOUND)))
-def test_heavy_narrow_cut_and_split_laws_are_no_lies(number: int) -> None:
+def test_heavy_narrow_cut_and_split_laws_are_no_lies(number):
     require_sound(register_law(kind(returned=SOUND[number]))())
 
 
-def test_a_law_is_asked_once_and_not_for_each_instance_and_epoch() -> None:
+def test_a_law_is_asked_once_and_not_for_each_instance_and_epoch():
     asked = []
 
     class Watched(Law, frozen=True, kw_only=True, tag="watched"):
         shift: float
 
-        def distribution(self) -> Any:
+        def distribution(self):
             asked.append(self.shift)
             return TRUE
 

@@ -8,7 +8,7 @@ from depl.heuristics.data.problem import selection_problem
 from depl.heuristics.paths.additive_problem import additive_problem
 from depl.models.evaluation.evaluate import SITE_RULES, evaluate
 from depl.models.problem.epochs import compute
-from depl.models.problem.instance import Cluster, Instance
+from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 from depl.models.problem.site_rules import most_capable_cluster, why_not_idle
 from depl.models.solving.early_stopping import early_stopping
@@ -19,7 +19,7 @@ change = msgspec.structs.replace
 
 
 @pytest.fixture
-def ruled(tiny: Instance) -> Instance:
+def ruled(tiny):
     """Sensors in the cloud alone, nothing but ``pruned`` on the edge, and ``full`` last."""
     archive, sensors = tiny.datasets
     cloud, edge = tiny.clusters
@@ -89,8 +89,9 @@ def test_what_leaves_no_plan_is_said_in_words(tiny):
         (only, "no model that may be the last one (full) fits on a cluster with data"),
     ):
         assert instance.rules.obstacle() == f"models: {said}"
-    found = depl.solve(only, "depl")
-    assert (found.termination, found.reason) == (depl.Termination.INFEASIBLE, only.rules.obstacle())
+        for method in ("depl", "enumerate"):
+            found = depl.solve(instance, method)
+            assert (found.termination, found.reason) == (depl.Termination.INFEASIBLE, f"models: {said}")
 
 
 def test_without_an_epoch_the_initial_model_is_the_last(tiny):
@@ -137,10 +138,10 @@ def test_a_target_met_before_training_does_not_stop_a_run_that_has_no_model_to_k
 # --- the most capable cluster --------------------------------------------------------------------------
 
 
-def test_the_most_capable_cluster_has_the_most_resources_and_of_equal_ones_costs_least_and_is_linked_best(
+def test_the_most_capable_cluster_has_the_most_resources_then_costs_least_and_is_linked_best(
     tiny,
 ):
-    def chosen(*clusters: Cluster) -> str:
+    def chosen(*clusters):
         return most_capable_cluster(tiny.replace(clusters=clusters, transfers=())).name
 
     assert most_capable_cluster(tiny).name == "cloud"

@@ -10,10 +10,8 @@ from depl.instances import library
 from depl.models.estimation.affine import fit_affine
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.affine_law import (
-    AffineLaw,
     Coefficients,
     Position,
-    Scale,
     assembled,
     positions,
     told,
@@ -27,13 +25,11 @@ from tests.oracles.traced_law import Oracle, places
 AGAIN = (FULL, FULL, FAR, FULL, FULL)
 
 
-def coefficients(
-    intercept: float, retention: float, ages: tuple[int, int], slope: float = 0.0, pooled: bool = False
-) -> Coefficients:
+def coefficients(intercept, retention, ages, slope=0.0, pooled=False):
     return Coefficients(intercept, slope, retention, ages, pooled)
 
 
-def by_hand() -> AffineLaw:
+def by_hand():
     """Three runs: full-full-far, full-far-far, cut-far-far; halves, with intercept 1 but where stated."""
     runs = [(FULL, FULL, FAR), (FULL, FAR, FAR), (CUT, FAR, FAR)]
     losses = [[8.0, 5.0, 4.0, 2.0], [6.0, 5.0, 1.0, 2.0], [4.0, 2.0, 3.0, 3.0]]
@@ -52,7 +48,7 @@ def by_hand() -> AffineLaw:
     )
 
 
-def test_a_stage_ends_where_the_model_or_its_cluster_changes_and_a_return_is_a_new_stage() -> None:
+def test_a_stage_ends_where_the_model_or_its_cluster_changes_and_a_return_is_a_new_stage():
     assert positions(AGAIN) == (
         Position(FULL, None, 1, 0),
         Position(FULL, None, 2, 0),
@@ -69,14 +65,14 @@ def test_a_stage_ends_where_the_model_or_its_cluster_changes_and_a_return_is_a_n
 @pytest.mark.parametrize(
     "place", [Position(FAR, None, 1, 0), Position(CUT, FULL, 1, 1), Position(FULL, None, 3, 0)]
 )
-def test_an_epoch_without_a_law_is_refused_in_words(place: Position) -> None:
+def test_an_epoch_without_a_law_is_refused_in_words(place):
     law = by_hand()
     assert law.find(place) is None
     with pytest.raises(NotCoveredError, match="outside the support of the traces: too few runs were at"):
         law.step(place)
 
 
-def test_a_step_without_an_epoch_in_its_pool_is_refused() -> None:
+def test_a_step_without_an_epoch_in_its_pool_is_refused():
     runs, losses = [positions((FULL, FAR))], [np.array([3.0, 2.0, 1.0])]
     step, jump = coefficients(0.0, 0.5, (2, 3)), coefficients(0.0, 0.5, (1, 1))
     with pytest.raises(NotCoveredError, match="at least one epoch"):
@@ -88,7 +84,7 @@ def test_a_step_without_an_epoch_in_its_pool_is_refused() -> None:
         assembled({(FAR, False, 2, None): coefficients(0.0, 0.5, (1, 2))}, runs, losses)
 
 
-def test_stages_and_the_longest_of_them_by_hand() -> None:
+def test_stages_and_the_longest_of_them_by_hand():
     """By the epochs before them: after each predecessor, and after any."""
     law = by_hand()
     assert law.by_stage[FULL, True] == ((0, 0, 2), (1, 0, 1))
@@ -102,7 +98,7 @@ def test_stages_and_the_longest_of_them_by_hand() -> None:
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_random_laws_are_those_of_their_statement(seed: int) -> None:
+def test_random_laws_are_those_of_their_statement(seed):
     document = random_law(np.random.default_rng(seed), scale=("loss", "log")[seed % 2])
     oracle, law = Oracle(document), document.law
     assert law.scale == document.scale
@@ -128,7 +124,7 @@ def test_random_laws_are_those_of_their_statement(seed: int) -> None:
         assert list(law.beginnings[tuple(ends)]) == begin
 
 
-def _with_next(schedule: tuple[tuple[str, str], ...]) -> list[tuple[Position, bool]]:
+def _with_next(schedule):
     """Every position, and whether its stage ends there."""
     found = positions(schedule)
     return [(place, k + 1 == len(found) or found[k + 1].age == 1) for k, place in enumerate(found)]
@@ -138,7 +134,7 @@ def _with_next(schedule: tuple[tuple[str, str], ...]) -> list[tuple[Position, bo
 
 
 @pytest.mark.parametrize("scale", ["loss", "log"])
-def test_a_fitted_law_becomes_a_document_and_comes_back_as_the_same_law(scale: Scale) -> None:
+def test_a_fitted_law_becomes_a_document_and_comes_back_as_the_same_law(scale):
     law = fit_affine(drawn(12, 0.1, np.random.default_rng(0)), least=20, scale=scale)
     document = traced_law(law, "independent", 7.0, (0.5, -0.5))
     assert document.residuals == "independent"
@@ -165,7 +161,5 @@ OLD_FINGERPRINTS = {
 
 
 @pytest.mark.parametrize(("name", "target"), OLD_FINGERPRINTS)
-def test_instances_without_a_traced_law_have_the_fingerprint_they_had(
-    name: str, target: float | None
-) -> None:
+def test_instances_without_a_traced_law_have_the_fingerprint_they_had(name, target):
     assert library.load(name, target).fingerprint == OLD_FINGERPRINTS[name, target]

@@ -1,29 +1,24 @@
 """What a method of one's own says of all plans is its claim, unless the verifier proves or refutes it."""
 
 import json
-from collections.abc import Callable
 
 import pytest
 
 import depl
 from depl.benchmarks.measure.outcome import tried
-from depl.models.problem.instance import Instance
-from depl.models.problem.plan import Plan
 from depl.models.solving import methods
 from depl.models.solving.methods import Outcome, find, register
-from depl.models.solving.result import Result, Solution, Termination
+from depl.models.solving.result import Solution, Termination
 from depl.models.solving.solve import VerificationError, solve
-
-Says = Callable[[Instance, Outcome], Result]
 
 
 @pytest.fixture
-def says(monkeypatch: pytest.MonkeyPatch) -> Says:
+def says(monkeypatch):
     """Solve by a method of one's own that gives the answer."""
     find("exact")  # all shipped methods are there before the copy is made
     monkeypatch.setattr(methods, "_REGISTRY", dict(methods._REGISTRY))
 
-    def run(instance: Instance, outcome: Outcome) -> Result:
+    def run(instance, outcome):
         methods._REGISTRY.pop("own", None)
         register("own", lambda instance, limits: outcome)
         return solve(instance, "own")
@@ -31,25 +26,23 @@ def says(monkeypatch: pytest.MonkeyPatch) -> Says:
     return run
 
 
-def greedy(instance: Instance) -> Plan:
+def greedy(instance):
     plan = solve(instance, "density-greedy").plan
     assert plan is not None
     return plan
 
 
-def cost_of(instance: Instance, plan: Plan) -> float:
+def cost_of(instance, plan):
     return depl.evaluate(instance, plan).cost
 
 
-def test_a_plan_that_the_verifier_proves_cheapest_is_proved(
-    tiny: Instance, tiny_optimum: Plan, says: Says
-) -> None:
+def test_a_plan_that_the_verifier_proves_cheapest_is_proved(tiny, tiny_optimum, says):
     result = says(tiny, Outcome(Termination.OPTIMAL, tiny_optimum, 28.0))
     assert (result.solution, result.claimed) == (Solution.PROVEN_OPTIMAL, False)
     assert "proved cheapest" in str(result)
 
 
-def test_a_denied_plan_is_refused_and_a_true_denial_is_proved(tiny: Instance, says: Says) -> None:
+def test_a_denied_plan_is_refused_and_a_true_denial_is_proved(tiny, says):
     with pytest.raises(VerificationError, match="there is one that costs"):
         says(tiny, Outcome(Termination.INFEASIBLE, None))
     with pytest.raises(VerificationError, match="that no plan costs less than 29 is claimed"):
@@ -68,7 +61,7 @@ def test_a_denied_plan_is_refused_and_a_true_denial_is_proved(tiny: Instance, sa
         (Termination.TIME_LIMIT, "(gap 0 %), claimed by 'own', not checked by depl"),
     ],
 )
-def test_what_nobody_can_check_is_told_as_a_claim(says: Says, termination: Termination, words: str) -> None:
+def test_what_nobody_can_check_is_told_as_a_claim(says, termination, words):
     instance = depl.load("paper-alexnet-13")
     plan = None if termination is Termination.INFEASIBLE else greedy(instance)
     cost = 0.0 if plan is None else cost_of(instance, plan)

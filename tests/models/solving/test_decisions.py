@@ -18,7 +18,7 @@ def test_every_decision_is_a_line_that_says_its_stage_and_where_the_method_went_
     ]
 
 
-def test_what_was_taken_back_in_a_row_is_counted_unless_details_are_wanted() -> None:
+def test_what_was_taken_back_in_a_row_is_counted_unless_details_are_wanted():
     kept = Decision(Stage.MODELS, "2 full", "kept", cost=28.0)
     tried = [Decision(Stage.DATA, f"d{index}", "nothing below 28", kept=False) for index in range(4)]
     decisions = [kept, *tried, kept, *tried[:2]]
@@ -37,10 +37,10 @@ class Hand:
 
     moment = 100.0
 
-    def __call__(self) -> float:
+    def __call__(self):
         return self.moment
 
-    def move(self, seconds: float) -> None:
+    def move(self, seconds):
         self.moment += seconds
 
 

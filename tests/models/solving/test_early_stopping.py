@@ -10,9 +10,7 @@ from scipy import stats
 from depl.models.evaluation.evaluate import epoch_loads, plan_steps
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.epochs import LossStep
-from depl.models.problem.instance import Instance
 from depl.models.problem.laws import Empirical
-from depl.models.problem.plan import Plan
 from depl.models.solving.early_stopping import early_stopping
 from depl.showing.explain import explain
 from tests.cases.policy_cases import tiny as tiny_policy
@@ -64,7 +62,7 @@ def test_an_untruncated_jump_is_bounded(bell, steady_plan):
     assert found.reached.lower >= found.final.lower
 
 
-def followed(instance: Instance, given: Plan) -> tuple[Fraction, Fraction, Fraction]:
+def followed(instance, given):
     """Expected cost and epochs with early stopping, and P(reached), by all sequences of atoms."""
     target, last = instance.target, instance.target.deployable
     limit = Fraction(repr(target.maximum_loss)) + Fraction(1, 10**9)
@@ -88,7 +86,7 @@ def followed(instance: Instance, given: Plan) -> tuple[Fraction, Fraction, Fract
     return cost, epochs, 1 - sum(alive.values(), Fraction(0))
 
 
-def changes_of(step: LossStep) -> list[tuple[Fraction, Fraction]]:
+def changes_of(step):
     found = [(Fraction(repr(step.shift)), Fraction(1))]
     for term in step.terms:
         values = [Fraction(repr(float(value))) for value in term.law.values]

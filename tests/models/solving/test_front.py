@@ -8,14 +8,12 @@ import pytest
 
 from depl.models.exact.listing import enumerate_plans
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
-from depl.models.problem.instance import Instance
 from depl.models.solving import front as module
 from depl.models.solving.budgets import Budget
 from depl.models.solving.edge import default_range, required_range
 from depl.models.solving.front import front
-from depl.models.solving.front_points import Front
 from depl.models.solving.methods import Limits
-from depl.models.solving.result import Result, Termination
+from depl.models.solving.result import Termination
 from depl.models.solving.solve import solve
 from depl.models.verifier.verify import verify
 from tests.cases.memory_cases import instance_of
@@ -26,7 +24,7 @@ RANGES = {"loss": (4.0, 15.0), "time": (1.0, 12.0), "probability": (0.5, 0.999)}
 
 
 @pytest.mark.parametrize("against", RANGES)
-def test_points_are_those_of_enumeration_and_accepted_at_their_budgets(tiny: Instance, against: str) -> None:
+def test_points_are_those_of_enumeration_and_accepted_at_their_budgets(tiny, against):
     found = front(tiny, against, between=RANGES[against], points=3)
     assert len(found) >= 3
     assert found.complete
@@ -48,8 +46,8 @@ def test_points_are_those_of_enumeration_and_accepted_at_their_budgets(tiny: Ins
 
 @pytest.mark.parametrize("against", RANGES)
 def test_a_range_of_its_own_ends_a_step_beyond_what_is_reached_and_has_the_budget_of_the_instance(
-    tiny: Instance, against: str
-) -> None:
+    tiny, against
+):
     found = front(tiny, against, points=2)
     asked = {"loss": {6.5}, "time": {5.0}, "probability": {0.7, 0.9, 0.95, 0.99}}[against]
     assert asked <= {point.budget for point in found}
@@ -58,13 +56,13 @@ def test_a_range_of_its_own_ends_a_step_beyond_what_is_reached_and_has_the_budge
     assert [point.infeasible for point in inside] == [False] * (len(inside) - 1) + [True]
 
 
-def test_ranges_end_where_plans_do(tiny: Instance) -> None:
+def test_ranges_end_where_plans_do(tiny):
     """The safest plan of tiny misses with probability 1/8, and an omega of 0.911 is one step from it."""
 
-    def plan_of(instance: Instance) -> Result:
+    def plan_of(instance):
         return solve(instance, "exact", gap=0.99)
 
-    def of(against: Budget = Budget.PROBABILITY, **changes: float) -> tuple[float, float]:
+    def of(against=Budget.PROBABILITY, **changes):
         return default_range(tiny.replace(**changes), against, plan_of, plan_of)
 
     low, high = of()
@@ -77,9 +75,7 @@ def test_ranges_end_where_plans_do(tiny: Instance) -> None:
     assert 2.1 < of(Budget.TIME, maximum_time=1.5)[1] < 2.25  # the fastest plan takes as long
 
 
-def test_the_range_is_that_of_the_work_and_not_of_the_clock_or_says_so(
-    tiny: Instance, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_range_is_that_of_the_work_and_not_of_the_clock_or_says_so(tiny, monkeypatch):
     monkeypatch.setattr(module, "ANY_LOOKS", 0)
     counted = front(tiny, "probability", points=2)
     assert not counted.range_cut
@@ -91,13 +87,11 @@ def test_the_range_is_that_of_the_work_and_not_of_the_clock_or_says_so(
     assert "further" not in str(counted)
 
 
-def test_no_solve_is_begun_for_the_range_once_the_time_of_the_front_is_over(
-    tiny: Instance, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_solve_is_begun_for_the_range_once_the_time_of_the_front_is_over(tiny, monkeypatch):
     """Each takes a second here, of two that there are; a dozen more were begun, with a leeway each."""
     seconds, begun = [0.0], []
 
-    def slow(*given: object, **named: object) -> Result:
+    def slow(*given, **named):
         begun.append(named["time_limit"])
         seconds[0] += 1.0
         return solve(tiny, "exact", time_limit=1e-9)
@@ -111,10 +105,10 @@ def test_no_solve_is_begun_for_the_range_once_the_time_of_the_front_is_over(
     assert len(found) == 0
 
 
-def test_a_front_that_was_interrupted_goes_on_from_its_file(tiny: Instance, tmp_path) -> None:
+def test_a_front_that_was_interrupted_goes_on_from_its_file(tiny, tmp_path):
     file = tmp_path / "front.json"
 
-    def interrupting(done: Front) -> None:
+    def interrupting(done):
         if len(done) == 2:
             raise KeyboardInterrupt
 
@@ -147,8 +141,8 @@ NONE = ("infeasible", None)
     ],
 )
 def test_that_there_is_no_plan_is_not_believed_where_one_is_quickly_found(
-    tiny: Instance, tmp_path, against: str, between: tuple[float, float], change: dict, words: str
-) -> None:
+    tiny, tmp_path, against, between, change, words
+):
     file, instance = tmp_path / "front.json", tiny if against == "loss" else drawn(2).instance
     asked = {"between": between, "points": 2, "file": file}
     assert None not in [point.plan for point in front(instance, against, **asked)]
@@ -173,19 +167,17 @@ def test_that_there_is_no_plan_is_not_believed_where_one_is_quickly_found(
         ("loss", {"method": "scenario-search"}, "counts scenarios"),
     ],
 )
-def test_what_cannot_be_used_is_refused(tiny: Instance, against: str, given: dict, words: str) -> None:
+def test_what_cannot_be_used_is_refused(tiny, against, given, words):
     with pytest.raises((InvalidInputError, NotCoveredError), match=words):
         front(tiny, against, **given)
 
 
 @pytest.mark.parametrize("memory", [False, True])
-def test_a_plan_of_a_tighter_budget_stands_where_a_solve_ended_without_one(
-    tiny: Instance, memory: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_plan_of_a_tighter_budget_stands_where_a_solve_ended_without_one(tiny, memory, monkeypatch):
     instance = drawn(2).instance if memory else tiny
     tightest, loosest = (instance.target.maximum_loss + more for more in (0.5, 1.0))
 
-    def in_vain_at_the_loosest(given: Instance, name: str, **_: object) -> Result:
+    def in_vain_at_the_loosest(given, name, **_):
         if given.target.maximum_loss == loosest:
             return replace(solve(given, name, time_limit=1e-9), termination=Termination.EXHAUSTED)
         return solve(given, name)
@@ -198,14 +190,14 @@ def test_a_plan_of_a_tighter_budget_stands_where_a_solve_ended_without_one(
     assert loose.result.termination is Termination.EXHAUSTED
 
 
-def test_a_range_may_be_one_budget_and_begins_with_the_loosest(tiny: Instance) -> None:
+def test_a_range_may_be_one_budget_and_begins_with_the_loosest(tiny):
     assert required_range(tiny, Budget.LOSS, (5, 5)) == (5, 5)
     assert required_range(tiny, Budget.TIME, (5, 6)) == (6, 5)
     assert required_range(tiny, Budget.PROBABILITY, (0.5, 0.6)) == (0.5, 0.6)
 
 
 @pytest.mark.parametrize("against", RANGES)
-def test_points_under_a_traced_law_are_those_of_all_schedules_judged_by_hand(against: str) -> None:
+def test_points_under_a_traced_law_are_those_of_all_schedules_judged_by_hand(against):
     """The law, its quantiles and the cheapest resources are recomputed without code of the product."""
     instance = drawn(2).instance
     target = instance.target
@@ -228,7 +220,7 @@ def test_points_under_a_traced_law_are_those_of_all_schedules_judged_by_hand(aga
     assert found.nested or inside == (0.0, math.inf)
 
 
-def test_no_point_of_a_front_against_the_loss_promises_more_than_its_runs_carry() -> None:
+def test_no_point_of_a_front_against_the_loss_promises_more_than_its_runs_carry():
     """Twenty runs begin at 4, the loosest target, and end at 1 or 2; two that count beside them miss all."""
     law = halves(20, unseen_loss=4.0, diverged=1)
     instance = instance_of(law, initial_loss=4.0, maximum_loss=2.0, quantile_level=0.5)

@@ -3,7 +3,6 @@
 import dataclasses
 import math
 import time
-from collections.abc import Iterator
 
 import msgspec
 import pytest
@@ -14,8 +13,6 @@ from depl.models.evaluation.evaluate import LEFT_OUT, evaluate
 from depl.models.foundation import clock as clocks
 from depl.models.foundation import deadline as deadlines
 from depl.models.foundation.deadline import OutOfTimeError, keep_time
-from depl.models.foundation.interval import Interval
-from depl.models.problem.instance import Instance
 from depl.models.risk import transforms
 from depl.models.scenarios.draws import draw_scenarios
 from depl.models.solving import methods, solve
@@ -27,13 +24,13 @@ from depl.models.verifier.verify import verify
 FOREVER = Limits()
 
 
-def over(seconds: float) -> Limits:
+def over(seconds):
     """Limits of ten seconds that are over since so many."""
     return Limits(time_limit=8.0, reserve=2.0, started=time.perf_counter() - 10 - seconds)
 
 
 @pytest.fixture
-def plan(tiny) -> depl.Plan:
+def plan(tiny):
     return depl.solve(tiny, "exact").plan
 
 
@@ -50,7 +47,7 @@ def test_the_quantile_alone_is_left_out_where_there_is_no_time_for_it(tiny, plan
 
 
 def test_a_quantile_that_takes_too_long_is_broken_off(tiny, plan, monkeypatch):
-    def slow(law: object, budget: object) -> Interval:
+    def slow(law, budget):
         while True:
             time.sleep(0.001)
             keep_time()
@@ -61,7 +58,7 @@ def test_a_quantile_that_takes_too_long_is_broken_off(tiny, plan, monkeypatch):
 
 @pytest.mark.parametrize("slow", [False, True])
 def test_of_a_plan_for_scenarios_all_that_holds_under_the_law_is_left_out(tiny, plan, monkeypatch, slow):
-    def late(*given: object, probability: bool = True, **options: object) -> object:
+    def late(*given, probability=True, **options):
         if probability:
             raise OutOfTimeError
         return evaluate(*given, probability=False, **options)
@@ -105,24 +102,24 @@ def test_a_brief_check_takes_given_scenarios_and_still_counts_them(tiny):
 class Clock:
     """What a simulated clock shows: it goes on only while certificates are computed."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.now, self.blocks = 0.0, 0
 
-    def perf_counter(self) -> float:
+    def perf_counter(self):
         return self.now
 
-    def process_time(self) -> float:
+    def process_time(self):
         return self.now
 
 
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Clock]:
+def clock(monkeypatch):
     """One second a block, from a simulated clock that limits look at, too."""
     found = Clock()
     sums = transforms._line_sums
 
-    def slow(*arguments: object) -> object:
-        result = sums(*arguments)  # type: ignore[arg-type]
+    def slow(*arguments):
+        result = sums(*arguments)
         found.now += 1.0
         found.blocks += 1
         return result
@@ -136,7 +133,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Clock]:
 
 
 @pytest.fixture
-def smooth() -> Instance:
+def smooth():
     """Laws whose transforms are computed by quadrature."""
     return depl.load("paper-alexnet-deadline", 9)
 
@@ -146,16 +143,16 @@ METHODS = ("auto", "density-greedy", "depl", "exact")
 
 @pytest.mark.parametrize("method", METHODS)
 def test_work_ends_at_the_limit_whatever_is_being_computed(method, clock, smooth, monkeypatch):
-    def begun(*given: object, **named: object) -> Limits:
-        return Limits(*given, **{**named, "started": clock.now})  # type: ignore[arg-type]
+    def begun(*given, **named):
+        return Limits(*given, **{**named, "started": clock.now})
 
     monkeypatch.setattr(solve, "Limits", begun)
     taken: list[float] = []
     run = solve._run
 
-    def measured(*given: object) -> object:
+    def measured(*given):
         before = clock.now
-        found = run(*given)  # type: ignore[arg-type]
+        found = run(*given)
         taken.append(clock.now - before)
         return found
 
@@ -170,7 +167,7 @@ def test_work_ends_at_the_limit_whatever_is_being_computed(method, clock, smooth
 def test_the_reserve_is_taken_off_what_the_method_gets(tiny, monkeypatch):
     given: list[Limits] = []
 
-    def method(instance: Instance, limits: Limits) -> None:
+    def method(instance, limits):
         given.append(limits)
 
     monkeypatch.setattr(solve, "find", lambda name: methods.Registered(name, method, ""))
@@ -179,7 +176,7 @@ def test_the_reserve_is_taken_off_what_the_method_gets(tiny, monkeypatch):
     assert (limits.time_limit, limits.reserve) == (pytest.approx(8.0), pytest.approx(2.0))
 
 
-def test_only_a_turn_to_the_end_may_take_of_the_reserve() -> None:
+def test_only_a_turn_to_the_end_may_take_of_the_reserve():
     limits = Limits(time_limit=10.0, reserve=3.0)
     assert (limits.part(0.5).reserve, limits.turn(1.0, math.inf).reserve) == (0.0, 3.0)
     assert limits.lateness() == pytest.approx(-13.0, abs=0.5)

@@ -38,33 +38,33 @@ PAIRS = MODELS * (MODELS - 1)
 
 
 @pytest.fixture(scope="module")
-def instance() -> Instance:
+def instance():
     sizes = {"clusters": 2, "datasets": 2, "models": MODELS, "maximum_epochs": EPOCHS}
     drawn = heterogeneous_instance(np.random.default_rng(3), **sizes)
     return drawn.replace(maximum_time=None, round_deadline=1e9)  # policies watch no time
 
 
-def _everything(instance: Instance) -> frozenset[str]:
+def _everything(instance):
     return frozenset(item.name for item in instance.datasets)
 
 
-def _drawn(instance: Instance) -> SampledProblem:
+def _drawn(instance):
     return SampledProblem(instance, draw_scenarios(instance, SCENARIOS))
 
 
-def _sampled(instance: Instance) -> SampledProblem:
+def _sampled(instance):
     """With its tables, which are lazy."""
     problem = _drawn(instance)
     assert problem.gains.size * problem.switch_losses.size * len(problem.loads)
     return problem
 
 
-def _of_policies(best: bool) -> Callable[[], object]:
+def _of_policies(best):
     chain = process(depl.load("tiny").replace(maximum_time=None, round_deadline=1e9))
     return partial(upper if best else lower, chain, Expectations(Grid.of(chain, 32), up=best), 1.0)
 
 
-def _price(instance: Instance) -> Callable[[], object]:
+def _price(instance):
     problem = _sampled(instance)
     return partial(Price, problem, attainable(problem))
 
@@ -96,13 +96,11 @@ LOOPS: dict[str, tuple[Callable[[Instance], Callable[[], object]], int]] = {
 
 
 @pytest.mark.parametrize("loop", LOOPS)
-def test_a_loop_looks_at_the_clock_in_each_of_its_rounds_and_ends_when_it_is_late(
-    loop: str, instance: Instance
-) -> None:
+def test_a_loop_looks_at_the_clock_in_each_of_its_rounds_and_ends_when_it_is_late(loop, instance):
     prepare, least = LOOPS[loop]
     work, looks = prepare(instance), 0
 
-    def counted() -> float:
+    def counted():
         nonlocal looks
         looks += 1
         return -math.inf
@@ -115,7 +113,7 @@ def test_a_loop_looks_at_the_clock_in_each_of_its_rounds_and_ends_when_it_is_lat
         work()
 
 
-def test_the_table_of_switches_is_what_whole_steps_add(instance: Instance) -> None:
+def test_the_table_of_switches_is_what_whole_steps_add(instance):
     """At every epoch: a step with the switch less one without, whose laws are the oracle here."""
     names, everything = [model.name for model in instance.models], _everything(instance)
     table, moments = switch_steps(instance), switch_moments(instance)
@@ -129,7 +127,7 @@ def test_the_table_of_switches_is_what_whole_steps_add(instance: Instance) -> No
         assert tuple(moments[:, i, j]) == table[i, j].moments()
 
 
-def test_moments_of_epochs_are_those_of_their_steps(instance: Instance) -> None:
+def test_moments_of_epochs_are_those_of_their_steps(instance):
     subsets = [_everything(instance), frozenset([instance.datasets[0].name])]
     moments = gain_moments(instance, EPOCHS, subsets)
     for k, d, m in np.ndindex(EPOCHS, 2, MODELS):
@@ -139,12 +137,10 @@ def test_moments_of_epochs_are_those_of_their_steps(instance: Instance) -> None:
 
 
 @pytest.mark.parametrize("method", ["scenario-search", "milp"])
-def test_drawing_scenarios_is_within_the_limit_of_a_solve(
-    method: str, instance: Instance, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_drawing_scenarios_is_within_the_limit_of_a_solve(method, instance, monkeypatch):
     clock, keep = SimpleNamespace(now=100.0, perf_counter=lambda: clock.now), draws.keep_time
 
-    def slow() -> None:
+    def slow():
         clock.now += 1.0  # every scenario takes a second
         keep()
 

@@ -5,11 +5,10 @@ import pytest
 from depl.instances.library import load
 from depl.models.exact.listing import enumerate_plans
 from depl.models.foundation.errors import NotCoveredError
-from depl.models.problem.instance import Instance
 from depl.models.problem.laws import Undeclared
 from depl.models.solving import edge as module
 from depl.models.solving.budgets import Budget
-from depl.models.solving.edge import Edge, any_plan, nearest_values
+from depl.models.solving.edge import any_plan, nearest_values
 from depl.models.solving.methods import Limits
 from depl.models.solving.solve import solve
 from depl.showing.limits import explain_instance
@@ -20,11 +19,11 @@ FIELDS = {limit.symbol: limit.field for limit in Budget}
 TINY = load("tiny")
 
 
-def moved(instance: Instance) -> dict[str, Edge]:
+def moved(instance):
     return {item.limit.symbol: item for item in nearest_values(instance, any_plan(instance))}
 
 
-def exists(instance: Instance, name: str, value: float) -> bool:
+def exists(instance, name, value):
     """Whether there is a plan with one limit replaced, by listing all plans."""
     changed = instance.replace(**{FIELDS[name]: int(value) if name == "K_max" else value})
     return enumerate_plans(changed, Limits()).plan is not None
@@ -35,9 +34,7 @@ def exists(instance: Instance, name: str, value: float) -> bool:
     [{}, {"maximum_epochs": 1}, {"quantile_level": 0.95}, {"maximum_time": 1.5, "round_deadline": 1.6}],
     ids=str,
 )
-def test_what_is_reached_has_a_plan_and_what_is_out_of_reach_has_none(
-    changes: dict[str, float], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_reached_has_a_plan_and_what_is_out_of_reach_has_none(changes, monkeypatch):
     monkeypatch.setattr(module, "_SHARE", 0.4)  # ends that are further apart take fewer solves
     instance = TINY.replace(**changes)
     feasible = enumerate_plans(instance, Limits()).plan is not None
@@ -57,7 +54,7 @@ def test_what_is_reached_has_a_plan_and_what_is_out_of_reach_has_none(
         assert feasible == tighter or item.reached == item.own
 
 
-def test_what_was_only_not_found_is_not_called_proved(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_only_not_found_is_not_called_proved(monkeypatch):
     monkeypatch.setattr(module, "any_plan", lambda instance: solve(instance, "density-greedy"))
     hopeless = TINY.replace(maximum_loss=-40.0)
     monkeypatch.setattr("depl.showing.limits.any_plan", module.any_plan)
@@ -68,7 +65,7 @@ def test_what_was_only_not_found_is_not_called_proved(monkeypatch: pytest.Monkey
     assert "proved out of reach" not in text
 
 
-def test_under_a_fitted_law_the_time_that_binds_is_named() -> None:
+def test_under_a_fitted_law_the_time_that_binds_is_named():
     """Both epochs of the runs are needed: 8 / 8 + 2 / 4 and 3 / 2 / 5 + 1 are the least times of the two."""
     instance = instance_of(halves(20, unseen_loss=9.0), maximum_loss=2.0, maximum_time=1.0)
     text = explain_instance(instance)
@@ -80,7 +77,7 @@ def test_under_a_fitted_law_the_time_that_binds_is_named() -> None:
     assert moved(instance)["T_max"].reached == pytest.approx(1.5 + 1.3)
 
 
-def test_with_plans_it_is_said_how_far_limits_go_and_without_laws_nothing_is_explained() -> None:
+def test_with_plans_it_is_said_how_far_limits_go_and_without_laws_nothing_is_explained():
     text = explain_instance(TINY)
     assert text.startswith("'tiny': it has plans; the first that was found has ")
     assert "How far each limit can be tightened while the others stay" in text

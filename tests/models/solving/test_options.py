@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.problem.instance import Instance
-from depl.models.solving.methods import Limits, find, register
+from depl.models.solving.methods import find, register
 from depl.models.solving.options import Option, read_options
 from depl.models.solving.solve import solve
 
@@ -50,7 +49,7 @@ def test_another_text_is_refused(values, text, message):
 def test_options_given_by_their_names_alone_still_reach_a_method(tiny, tiny_optimum):
     seen = {}
 
-    def mine(instance: Instance, limits: Limits):
+    def mine(instance, limits):
         seen.update(limits.options)
         return tiny_optimum
 

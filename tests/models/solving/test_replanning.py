@@ -13,9 +13,6 @@ from depl.instances.spent_promise import promised_plan, spent_promise
 from depl.models.foundation import clock as clock_module
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.interval import Interval
-from depl.models.problem.instance import (
-    Instance,
-)
 from depl.models.problem.plan import ClusterData, Plan
 from depl.models.problem.traced_law import FittedJump, FittedStep, Stage, TracedLaw
 from depl.models.solving import replanning
@@ -85,7 +82,7 @@ def test_what_is_followed_is_the_cheapest_of_what_is_allowed(asked, given, choic
     assert depl.check(found.remaining.replace(quantile_level=0.01), found.plan).ok
 
 
-def test_a_limit_counts_from_the_entry_and_the_plan_names_all_of_it(steady, steady_plan, monkeypatch) -> None:
+def test_a_limit_counts_from_the_entry_and_the_plan_names_all_of_it(steady, steady_plan, monkeypatch):
     clock, asked = SimpleNamespace(now=5.0, perf_counter=lambda: clock.now), []
     judge, plan_again = replanning._old_rest, replanning.solve
 
@@ -180,7 +177,7 @@ def test_an_old_rest_that_breaks_a_rule_is_neither_kept_nor_retimed(tiny, tiny_o
         replan(moved, bare, State(epoch=1, loss=9, model="full", transferred=brought), "exact")
 
 
-def staircase(**fields: object) -> TracedLaw:
+def staircase(**fields):
     """An epoch ``full`` from 4 to 2 or 3; then to a quarter of that and 1 or 2 more, here or there.
 
     All 16 runs of two kinds (each kind ends in one of two losses) have been in both states.
@@ -204,11 +201,11 @@ def staircase(**fields: object) -> TracedLaw:
     return TracedLaw(runs=runs, steps=[step], jumps=jumps, residuals="independent", **fields)
 
 
-def instance(**target: object) -> Instance:
+def instance(**target):
     return instance_of(staircase(), **{"maximum_loss": 1.8, "quantile_level": 0.5, **target})
 
 
-def test_the_rule_keeps_the_promise_over_all_runs_where_residuals_are_independent() -> None:
+def test_the_rule_keeps_the_promise_over_all_runs_where_residuals_are_independent():
     """All states of the first epoch, equally likely: what is followed misses as often as the plan at most."""
     asked, plan = instance(), plan_of((FULL, FAR))
     promised = solve(asked).violation
@@ -228,7 +225,7 @@ def test_the_rule_keeps_the_promise_over_all_runs_where_residuals_are_independen
     assert changed
 
 
-def test_a_loss_that_no_run_had_leaves_the_old_rest_unknown() -> None:
+def test_a_loss_that_no_run_had_leaves_the_old_rest_unknown():
     found = replan(instance(), plan_of((FULL, FAR)), State(epoch=1, loss=9.0, model="full"))
     assert found.old.outside is not None
     assert "a loss of 9" in found.old.outside
@@ -236,7 +233,7 @@ def test_a_loss_that_no_run_had_leaves_the_old_rest_unknown() -> None:
     assert found.choice is Choice.NONE
 
 
-def test_a_rest_is_planned_again_from_a_state_of_its_own() -> None:
+def test_a_rest_is_planned_again_from_a_state_of_its_own():
     asked = instance_of(halves(8), maximum_loss=1.5, quantile_level=0.5)
     rest = remaining_instance(asked, State(epoch=0, loss=4.0))
     assert rest.traced_law.trained_before == ()
@@ -244,14 +241,14 @@ def test_a_rest_is_planned_again_from_a_state_of_its_own() -> None:
     assert remaining_instance(rest, state).traced_law == remaining_instance(asked, state).traced_law
 
 
-def _stage(pair: tuple[str, str]) -> Stage:
+def _stage(pair):
     return Stage(model=pair[0], cluster=pair[1], epochs=1)
 
 
 # --- states -----------------------------------------------------------------------------------------------
 
 
-def test_a_state_on_a_plan_has_its_stages_under_a_traced_law_alone() -> None:
+def test_a_state_on_a_plan_has_its_stages_under_a_traced_law_alone():
     state = planned_state(instance(), plan_of((FULL, FAR)), 2, 1.0)
     assert state.stages == (_stage(FULL), _stage(FAR))
     assert State.from_json(state.to_json()) == state
@@ -270,10 +267,8 @@ def test_a_state_on_a_plan_has_its_stages_under_a_traced_law_alone() -> None:
         ({}, "$.stages", "list the stages so far"),
     ],
 )
-def test_stages_that_do_not_fit_the_state_the_plan_or_the_instance_are_refused(
-    fields: dict[str, object], path: str, said: str
-) -> None:
-    def asked() -> None:
+def test_stages_that_do_not_fit_the_state_the_plan_or_the_instance_are_refused(fields, path, said):
+    def asked():
         given = {"epoch": 1, "model": "full", **fields}
         if "stages" in given:
             given["stages"] = tuple(map(_stage, given["stages"]))

@@ -2,10 +2,8 @@
 
 import json
 import math
-from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,10 +12,9 @@ from msgspec.structs import replace as altered
 from depl.models.evaluation.evaluate import evaluate
 from depl.models.foundation.errors import DeplError, InvalidInputError
 from depl.models.foundation.interval import Interval
-from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Claims, Plan
 from depl.models.solving.decisions import Decision
-from depl.models.solving.methods import Limits, Method, Outcome, find, register, registered
+from depl.models.solving.methods import Limits, Outcome, find, register, registered
 from depl.models.solving.result import DualBound, Phase, Result, Solution, Termination
 from depl.models.solving.solve import VerificationError, solve
 from depl.models.verifier.verify import verify
@@ -26,18 +23,18 @@ from tests.problems import plan, refusal
 pytestmark = pytest.mark.usefixtures("own_methods")
 
 
-def returning(answer: object) -> Method:
-    return lambda instance, limits: answer  # type: ignore[return-value]
+def returning(answer):
+    return lambda instance, limits: answer
 
 
-def answered(instance: Instance, answer: object, **options: Any) -> Result:
+def answered(instance, answer, **options):
     """Solve by a method that returns ``answer``."""
     name = f"answer-{len(registered())}"
     register(name, returning(answer), "says what it was told to say")
     return solve(instance, name, **options)
 
 
-def steady_epochs(*resources: float) -> Plan:
+def steady_epochs(*resources):
     return plan(*(("net", "site", x) for x in resources))
 
 
@@ -47,9 +44,7 @@ PLAN, ENDED = steady_epochs(4, 4), Termination.EXHAUSTED
 # --- what comes out ------------------------------------------------------------------------------------
 
 
-def test_the_tiny_instance_is_solved_as_by_hand_with_claims_that_the_verifier_recomputed(
-    tiny: Instance, tiny_optimum: Plan
-) -> None:
+def test_the_tiny_instance_is_solved_as_by_hand_with_claims_that_the_verifier_recomputed(tiny, tiny_optimum):
     result = solve(tiny, "enumerate")
     assert (result.termination, result.solution) == (Termination.OPTIMAL, Solution.PROVEN_OPTIMAL)
     assert result.cost == pytest.approx(28, rel=1e-12)
@@ -76,7 +71,7 @@ KEYS = [
 ]
 
 
-def test_the_json_of_a_result_has_all_keys_and_a_plan_that_reads_back(tiny: Instance) -> None:
+def test_the_json_of_a_result_has_all_keys_and_a_plan_that_reads_back(tiny):
     result = solve(tiny, "enumerate", seed=4)
     shown = json.loads(result.to_json())
     assert list(shown) == KEYS
@@ -95,9 +90,7 @@ WITH_A_PLAN = [stopped for stopped in Termination if stopped is not Termination.
 
 
 @pytest.mark.parametrize("stopped", WITH_A_PLAN)
-def test_only_a_proof_of_optimality_makes_a_plan_proven_optimal(
-    steady: Instance, steady_plan: Plan, stopped: Termination
-) -> None:
+def test_only_a_proof_of_optimality_makes_a_plan_proven_optimal(steady, steady_plan, stopped):
     held = Solution.PROVEN_OPTIMAL if stopped is Termination.OPTIMAL else Solution.FEASIBLE
     for bound, gap in [(24.0, 0.0)] if stopped in PROOFS else [(24.0, 0.0), (18.0, 0.25)]:
         result = answered(steady, Outcome(stopped, steady_plan, bound))
@@ -105,7 +98,7 @@ def test_only_a_proof_of_optimality_makes_a_plan_proven_optimal(
         assert (result.cost, result.lower_bound, result.gap) == (24, bound, gap)
 
 
-def result_of(cost: float | None, lower_bound: float) -> Result:
+def result_of(cost, lower_bound):
     return Result(Termination.EXHAUSTED, None, lower_bound, solution=Solution.NONE, method="m", cost=cost)
 
 
@@ -123,14 +116,14 @@ def result_of(cost: float | None, lower_bound: float) -> Result:
         (None, math.inf, None),
     ],
 )
-def test_the_gap_is_relative_to_the_cost(cost: float | None, lower_bound: float, gap: float | None) -> None:
+def test_the_gap_is_relative_to_the_cost(cost, lower_bound, gap):
     result = result_of(cost, lower_bound)
     assert result.gap == (gap if gap is None else pytest.approx(gap))
     shown = result.to_dict()["gap"]
     assert shown == (None if gap is None or math.isinf(gap) else pytest.approx(gap))
 
 
-def test_numbers_that_are_not_finite_are_null_in_json(steady: Instance, steady_plan: Plan) -> None:
+def test_numbers_that_are_not_finite_are_null_in_json(steady, steady_plan):
     found = evaluate(steady, steady_plan)
     found = replace(found, quantile=Interval(-math.inf, 3.0), expected_loss=math.inf)
     phase = Phase("other", "exhausted", 1.0, None, -math.inf)
@@ -148,9 +141,7 @@ def test_numbers_that_are_not_finite_are_null_in_json(steady: Instance, steady_p
 # --- methods of one's own ------------------------------------------------------------------------------
 
 
-def test_a_bare_plan_is_one_without_a_bound_and_its_own_claims_are_replaced(
-    steady: Instance, steady_plan: Plan
-) -> None:
+def test_a_bare_plan_is_one_without_a_bound_and_its_own_claims_are_replaced(steady, steady_plan):
     boasting = altered(steady_plan, claims=Claims(cost=1, lower_bound=0.5, method="magic"))
     for held in (steady_plan, boasting):
         result = answered(steady, held)
@@ -162,10 +153,10 @@ def test_a_bare_plan_is_one_without_a_bound_and_its_own_claims_are_replaced(
         assert (claims["cost"], claims["method"], "lower_bound" in claims) == (24, result.method, False)
 
 
-def test_a_method_receives_the_limits(steady: Instance) -> None:
+def test_a_method_receives_the_limits(steady):
     seen: list[Limits] = []
 
-    def method(instance: Instance, limits: Limits) -> None:
+    def method(instance, limits):
         seen.append(limits)
         limits.report(3.0, 1.0)
 
@@ -179,8 +170,8 @@ def test_a_method_receives_the_limits(steady: Instance) -> None:
     assert 0 <= rows[0][0] < 60
 
 
-def test_methods_are_listed_and_found_by_name() -> None:
-    def mine(instance: Instance, limits: Limits) -> None:
+def test_methods_are_listed_and_found_by_name():
+    def mine(instance, limits):
         """Gives up.
 
         At once.
@@ -212,12 +203,12 @@ def test_methods_are_listed_and_found_by_name() -> None:
         ({"seed": -1}, "seed must be at least 0, not -1"),
     ],
 )
-def test_impossible_options_are_refused(steady: Instance, options: dict[str, Any], message: str) -> None:
+def test_impossible_options_are_refused(steady, options, message):
     with pytest.raises(InvalidInputError, match=message):
         solve(steady, "enumerate", **options)
 
 
-def changed(plan: Plan, index: int, **fields: Any) -> Plan:
+def changed(plan, index, **fields):
     epochs = list(plan.epochs)
     epochs[index] = altered(epochs[index], **fields)
     return altered(plan, epochs=epochs)
@@ -233,9 +224,7 @@ def changed(plan: Plan, index: int, **fields: Any) -> Plan:
         (lambda plan: Plan(), r"\(3\): P\(l\(K\) > l_max\) = 1 exceeds 1 - omega = 0.3 by 0.7"),
     ],
 )
-def test_a_wrong_plan_is_the_methods_fault_and_the_equation_is_named(
-    tiny: Instance, tiny_optimum: Plan, alter: Callable[[Plan], Plan], message: str
-) -> None:
+def test_a_wrong_plan_is_the_methods_fault_and_the_equation_is_named(tiny, tiny_optimum, alter, message):
     assert answered(tiny, tiny_optimum).solution is Solution.FEASIBLE
     with pytest.raises(VerificationError, match=message) as caught:
         answered(tiny, alter(tiny_optimum))
@@ -256,9 +245,7 @@ def test_a_wrong_plan_is_the_methods_fault_and_the_equation_is_named(
         ),
     ],
 )
-def test_an_answer_that_contradicts_itself_is_refused(
-    steady: Instance, outcome: object, message: str
-) -> None:
+def test_an_answer_that_contradicts_itself_is_refused(steady, outcome, message):
     with pytest.raises(VerificationError, match=message):
         answered(steady, outcome, gap=0.1)
 
@@ -281,23 +268,21 @@ def test_an_answer_that_contradicts_itself_is_refused(
         (Outcome(ENDED, PLAN, phases=(Phase("own", "done", 1.0, None, None),)), r"phases\[0\]\.lower_bound`"),
     ],
 )
-def test_a_malformed_outcome_is_the_error_of_whoever_wrote_the_method(
-    steady: Instance, outcome: object, message: str
-) -> None:
+def test_a_malformed_outcome_is_the_error_of_whoever_wrote_the_method(steady, outcome, message):
     with pytest.raises(InvalidInputError, match=message) as refused:
         answered(steady, outcome, gap=0.1)
     assert "method 'answer-" in refused.value.message
     assert refused.value.exit_code == 2
 
 
-def test_numbers_of_numpy_and_lists_are_no_malformed_outcome(steady: Instance) -> None:
+def test_numbers_of_numpy_and_lists_are_no_malformed_outcome(steady):
     outcome = Outcome(ENDED, PLAN, np.float64(7), decisions=[], tolerances={"gap": np.float32(0)})
     result = answered(steady, outcome)
     assert result.lower_bound == json.loads(result.to_json())["lower_bound"] == 7
 
 
 @pytest.mark.parametrize("run", [lambda instance: None, lambda instance, limits, more: None])
-def test_a_method_that_cannot_be_called_so_is_refused_by_name(steady: Instance, run: object) -> None:
+def test_a_method_that_cannot_be_called_so_is_refused_by_name(steady, run):
     name = f"called with {run.__code__.co_argcount}"
     register(name, run)
     with pytest.raises(
@@ -306,14 +291,14 @@ def test_a_method_that_cannot_be_called_so_is_refused_by_name(steady: Instance, 
         solve(steady, name)
 
 
-def test_a_gap_is_reached_up_to_rounding(steady: Instance, steady_plan: Plan) -> None:
+def test_a_gap_is_reached_up_to_rounding(steady, steady_plan):
     outcome = Outcome(Termination.GAP_REACHED, steady_plan, 24 * 0.9 * (1 - 1e-15))
     assert answered(steady, outcome, gap=0.1).termination is Termination.GAP_REACHED
 
 
 def test_a_plan_that_cannot_be_certified_is_refused_even_if_nobody_can_refute_it(
-    bell: Instance, steady_plan: Plan, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    bell, steady_plan, monkeypatch
+):
     instance = bell.replace(maximum_loss=8.5)
     assert answered(instance, steady_plan).solution is Solution.FEASIBLE
     monkeypatch.setattr(
@@ -341,8 +326,8 @@ def test_a_plan_that_cannot_be_certified_is_refused_even_if_nobody_can_refute_it
     ],
 )
 def test_the_plan_to_start_from_is_the_answer_unless_a_cheaper_one_is_found(
-    steady: Instance, outcome: Outcome, gap: float, ending: Termination | None, cost: float
-) -> None:
+    steady, outcome, gap, ending, cost
+):
     if ending is None:
         with pytest.raises(VerificationError, match="the plan to start from is feasible and costs 24"):
             answered(steady, outcome, gap=gap, start=PLAN)
@@ -351,8 +336,8 @@ def test_the_plan_to_start_from_is_the_answer_unless_a_cheaper_one_is_found(
     assert (result.termination, result.cost, result.lower_bound) == (ending, cost, outcome.lower_bound)
 
 
-def test_a_plan_that_costs_less_than_the_one_to_start_from_is_the_answer_and_one_that_fails_is_no_start(
-    steady: Instance,
-) -> None:
+def test_a_plan_that_costs_less_than_the_one_to_start_from_is_the_answer_and_one_that_fails_is_none(
+    steady,
+):
     assert answered(steady, Outcome(ENDED, PLAN), start=steady_epochs(5, 5)).cost == 24
     assert "start: is not feasible" in str(refusal(solve, steady, "exact", start=steady_epochs(3, 3)))
