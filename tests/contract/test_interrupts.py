@@ -11,10 +11,6 @@ import pytest
 
 import depl
 from depl.commands.answer import ExitCode, code_of
-from depl.heuristics.depl import improve as polish
-from depl.heuristics.depl.models import ModelStage
-from depl.heuristics.paths import kernels as label_kernels
-from depl.heuristics.paths import setting
 from depl.models.foundation.compiling import compiled_at_once
 from depl.models.solving import solve as solving
 from depl.models.solving.interrupts import first_interrupt_ignored, uninterrupted
@@ -100,43 +96,6 @@ def test_so_it_does_under_a_law_with_memory(method, monkeypatch):
     for moment in (1, 20, 400):
         press = Press(moment)
         require_stopped(press, pressed(press, instance, method, monkeypatch))
-
-
-SEAMS = [
-    (label_kernels, "next_layer"),
-    (setting, "lagrangian_dual"),
-    (polish, "least_weight"),
-]
-"""What the searches within the default call; some once made an end of their own of a press."""
-
-
-@pytest.mark.parametrize("nth", [1, pytest.param(3, marks=pytest.mark.slow)])
-@pytest.mark.parametrize(("module", "name"), SEAMS, ids=[name for _, name in SEAMS])
-def test_the_default_ends_at_a_press_within_any_search_that_it_makes(tiny, module, name, nth, monkeypatch):
-    own, calls = getattr(module, name), 0
-
-    def counted(*given, **named):
-        nonlocal calls
-        calls += 1
-        if calls == nth:
-            raise KeyboardInterrupt
-        return own(*given, **named)
-
-    monkeypatch.setattr(module, name, counted)
-    if module is polish:  # which the loop turns to where sequences are too many to be ranked
-        monkeypatch.setattr(ModelStage, "is_long", lambda *_: True)
-    result = depl.solve(tiny, "depl")
-    assert (calls, result.termination) == (nth, Termination.INTERRUPTED)
-
-
-def test_a_press_within_a_method_that_catches_none_ends_the_solve_without_a_plan(tiny, own_methods):
-    def left_to_the_caller(*_):
-        raise KeyboardInterrupt
-
-    depl.register("left", left_to_the_caller)
-    result = depl.solve(tiny, "left")
-    assert (result.termination, result.plan) == (Termination.INTERRUPTED, None)
-    assert result.reason == "interrupted before there was a plan"
 
 
 def test_a_loop_over_many_answers_ends_at_the_first_that_was_interrupted(tiny, monkeypatch):

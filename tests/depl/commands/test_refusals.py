@@ -59,6 +59,7 @@ figures --paper 5 --methods depl,depl | different names
 
 INPUTS = """
 solve tiny --method magic | no method 'magic'; known are
+solve tiny --method scenario-search --memory 0.00001 | GiB of memory, of at most
 solve paper-alexnt | did you mean 'paper-alexnet'
 warm-up --method exatc | did you mean 'exact'?
 bench run randm | did you mean 'random'?

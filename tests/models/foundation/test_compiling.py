@@ -164,14 +164,6 @@ def test_a_folder_of_somebody_else_is_not_used(tmp_path, monkeypatch):
     assert temporary_folder() is None
 
 
-def test_no_folder_for_temporary_files_is_no_folder(monkeypatch):
-    def none():
-        raise FileNotFoundError(2, "No usable temporary directory found")
-
-    monkeypatch.setattr(tempfile, "gettempdir", none)
-    assert temporary_folder() is None
-
-
 INNER = """
 import numpy as np
 from depl.models.foundation.compiling import kernel

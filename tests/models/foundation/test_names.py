@@ -4,7 +4,6 @@ import doctest
 import string
 
 import numpy as np
-import pytest
 
 from depl.benchmarks.measure.catalogue import all_suites
 from depl.instances.library import full_names
@@ -37,23 +36,6 @@ def test_a_slip_of_the_pen_in_any_name_that_is_shipped_suggests_it():
             for _ in range(3):
                 written = damaged(name, rng)
                 assert written in known or name in nearest(written, known), (written, name)
-
-
-@pytest.mark.parametrize(
-    ("name", "known", "near"),
-    [
-        ("paper-alexne-9", full_names(), ("paper-alexnet-9",)),
-        ("run-1x", ["run-12", "run-1"], ("run-1",)),
-        ("run-x", ["run-1", "run-2", "walk-1"], ("run-1", "run-2")),
-        ("PAPER ALEXNET 9", full_names(), ("paper-alexnet-9",)),  # case, signs and parts are seen through
-        ("deadline-13", full_names(), ("paper-alexnet-deadline-13",)),
-        ("scenario", [*full_names(), "scenario-search"], ("scenario-search",)),
-    ],
-)
-def test_only_names_as_near_as_the_nearest_are_suggested(name, known, near):
-    found = nearest(name, known)
-    assert found[0] in near
-    assert set(near) <= set(found)
 
 
 def test_a_long_list_is_shown_only_where_nothing_is_near():

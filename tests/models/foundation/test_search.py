@@ -1,6 +1,5 @@
 """The queue of best-first searches and golden sections: where, how often, what stays."""
 
-import itertools
 import math
 
 import numpy as np
@@ -40,20 +39,6 @@ def test_the_best_point_comes_as_close_as_the_interval_shrinks(peak):
     best, value = max(asked, key=lambda pair: pair[1])
     assert abs(best - peak) <= 5 * GOLDEN**30
     assert value == -abs(best - peak)
-
-
-def test_every_step_asks_once_and_the_next_only_when_it_is_wanted():
-    calls: list[float] = []
-
-    def function(x):
-        calls.append(x)
-        return -x * x
-
-    assert len(list(golden_sections(function, -1.0, 2.0, 7, value=float))) == len(calls) == 9
-    calls.clear()
-    assert len(list(itertools.islice(golden_sections(function, -1.0, 2.0, 7, value=float), 4))) == 4
-    assert len(calls) == 4
-    assert all(-1 < x < 2 for x in calls)
 
 
 def test_of_equal_values_the_lower_side_is_kept_and_answers_may_hold_more_than_the_value():

@@ -17,8 +17,6 @@ from depl.models.foundation.wording import (
     rounded_down,
     rounded_up,
 )
-from depl.models.problem.laws import Deterministic, Empirical, Forbidden, InverseGamma, Normal, Zero
-from tests.problems import student
 
 ANY = st.floats(min_value=-1e12, max_value=1e12, allow_nan=False)
 
@@ -34,28 +32,22 @@ ANY = st.floats(min_value=-1e12, max_value=1e12, allow_nan=False)
                 (-math.inf, "-infinite"),
                 (-0.0, "0"),
                 (1 / 3, "0.333333"),
-                (28.0, "28"),
-                (1234567.0, "1.23457e+06"),
                 (1e-7, "1e-07"),  # powers of ten are written as those of doubles are
             ]
         ),
         (interval(0.25, 17.0), "[0.25, 17]"),
         (interval(1.5e12, 2.0**400), "[1.5e+12, 2.58225e+120]"),
-        (rounded_down(0.0), "0"),
         (rounded_up(0.0), "0"),
-        (rounded_up(1e-7), "1e-07"),
         (rounded_up(math.inf), "infinite"),
         # digits are added to a probability only where they are needed
         *zip(map(probability, (0.0, 0.95, 1 / 3, 1.0)), ("0", "0.95", "0.333333", "1"), strict=True),
         (probability(0.9999999), "0.9999999"),
         (percentage(0.99999), "99.999 %"),
-        (percentage(0.996), "99.6 %"),
         (percentage(0.996, 2), "99.6 %"),
         # percentages are no powers of ten
         *zip(
             map(percentage, (10.0, 1.0, 12.5, 0.0123)), ("1000 %", "100 %", "1250 %", "1.23 %"), strict=True
         ),
-        (percentage(0.05, 2), "5 %"),
         *((counted(count, "epoch"), text) for count, text in enumerate(("0 epochs", "1 epoch", "2 epochs"))),
         # one less a violation, rounded down
         *(
@@ -64,12 +56,9 @@ ANY = st.floats(min_value=-1e12, max_value=1e12, allow_nan=False)
                 (Fraction(1, 20), "0.95"),
                 (Fraction(33, 380), "0.9131578"),  # 0.91315789...
                 (Fraction(10**9 - 1, 10**9), "1e-09"),
-                (0.25, "0.75"),
                 (0.0, "1"),
                 (0.05, "0.9499999"),  # the double is a little more than 0.05
                 (1.0, "0"),
-                (1.5, "0"),
-                (Fraction(1), "0"),
                 (1e-12, "0.9999999"),
             ]
         ),
@@ -100,26 +89,6 @@ def test_no_certainty_is_claimed_of_less_and_nothing_of_more_than_nothing(level)
     assert 0.999 < float(probability(level)) < 1
     assert float(percentage(1 - level, 1).removesuffix(" %")) > 0
     assert float(probability(1 - level)) > 0
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (Zero(), "zero"),
-        (Forbidden(), "forbidden"),
-        (Deterministic(value=0.3), "0.3"),
-        (Normal(mean=1, variance=0.5), "normal of mean 1, variance 0.5"),
-        (InverseGamma(shape=3, scale=4), "inverse gamma of mean 2, variance 4"),
-        (Empirical(values=(2, 6)), "one of 2 observed values, mean 4, variance 4"),
-        (student(4, 0.3, 0.1), "Student-t with 4 degrees of freedom, location 0.3, scale 0.1"),
-        (
-            student(4, 0.3, 0.1, 0, 1),
-            "Student-t with 4 degrees of freedom, location 0.3, scale 0.1 truncated to [0, 1]",
-        ),
-    ],
-)
-def test_laws_are_named_with_their_parameters(value, text):
-    assert value.in_words() == text
 
 
 @given(st.fractions(0, 1))

@@ -21,7 +21,7 @@ from depl.models.problem.laws import (
     Normal,
     Zero,
 )
-from tests.problems import gain, gains, instance, loss, model, refusal, site, student
+from tests.problems import gain, gains, instance, model, refusal, site, student
 
 NORMAL = Normal(mean=1, variance=4)
 GAMMA = InverseGamma(shape=3, scale=4)
@@ -100,19 +100,6 @@ def test_what_is_certain_goes_to_the_shift_and_what_is_nothing_goes_away():
 # --- the sum of all epochs -----------------------------------------------------------------------------
 
 
-def test_a_retention_weights_what_happened_before_it_and_equal_terms_are_counted_together():
-    steps = [
-        LossStep(0.5, 1.0, (Term(-4.0, NORMAL),)),
-        LossStep(0.25, 3.0, (Term(-1.0, Normal(mean=1.0, variance=4.0)), Term(1.0, SWITCH))),
-        LossStep(1.0, -2.0, (Term(-1.0, NORMAL),)),
-    ]
-    # l = 0.25 (0.5 * 16 + 1 - 4 X1) + 3 - X2 + S - 2 - X3
-    found = compose(16.0, steps)
-    assert found.constant == 0.25 * (0.5 * 16 + 1) + 3 - 2
-    assert dict(found.terms) == {Term(-1.0, NORMAL): 3, Term(1.0, SWITCH): 1}
-    assert len(found.terms) == 2
-
-
 factors = st.sampled_from([0.0, 0.25, 0.5, 0.9, 1.0])
 terms = st.builds(Term, st.sampled_from([-2.0, -1.0, 0.5]), st.sampled_from([NORMAL, GAMMA, SWITCH]))
 loss_steps = st.builds(LossStep, factors, st.floats(-9, 9), st.lists(terms, max_size=3).map(tuple))
@@ -132,11 +119,6 @@ def test_composition_is_the_recursion(initial, steps):
     assert len({term for term, _ in found.terms}) == len(found.terms)
     if all(step.retention > 0 for step in steps):
         assert sum(count for _, count in found.terms) == sum(len(step.terms) for step in steps)
-
-
-def test_an_infinite_variance_is_infinite():
-    found = loss(1, (-2, InverseGamma(shape=2, scale=3), 2))
-    assert (found.mean(), found.variance()) == (1 - 2 * 2 * 3, math.inf)
 
 
 # --- the load of one epoch -----------------------------------------------------------------------------

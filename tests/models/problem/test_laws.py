@@ -150,11 +150,6 @@ def test_samples_far_in_a_tail_keep_their_digits(lower, upper):
 # --- which laws may raise the loss ---------------------------------------------------------------------
 
 
-def test_the_laws_without_exponential_moments_on_the_right_are_marked():
-    heavy = {type(law) for law in EVERY if law.heavy_right_tail}
-    assert heavy == {InverseGamma, Lognormal}
-
-
 @pytest.mark.parametrize(
     ("shape", "deviations"),
     [(2.5e5, 4.01), (1e6, 3.0), (1e6, 5.65), (1e6, 30.0), (1e7, 4.01), (1e7, 12.0)],

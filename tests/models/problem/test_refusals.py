@@ -204,15 +204,13 @@ def schema():
     return jsonschema.Draft202012Validator(published)
 
 
-@pytest.mark.parametrize("runs", [2, pytest.param(None, marks=pytest.mark.slow)])
-def test_the_schema_accepts_every_shipped_instance(schema, runs):
-    """By default with as many of the recorded runs, which all have the same fields, and one target each."""
+def test_the_schema_accepts_every_shipped_instance(schema):
+    """With two of the recorded runs, which all have the same fields, and one target each."""
     for entry in library.describe():
-        for target in entry.targets[: 1 if runs else None] or (None,):
-            content = json.loads(library.load(entry.name, target).to_json())
-            if "traced_law" in content:
-                content["traced_law"]["runs"] = content["traced_law"]["runs"][:runs]
-            schema.validate(content)
+        content = json.loads(library.load(entry.name, *entry.targets[:1]).to_json())
+        if "traced_law" in content:
+            content["traced_law"]["runs"] = content["traced_law"]["runs"][:2]
+        schema.validate(content)
     for document in (RICH, TRACED, put(TRACED, T, None)):
         schema.validate(document)
         schema.validate(json.loads(read(document).to_json()))

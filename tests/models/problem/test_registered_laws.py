@@ -151,7 +151,6 @@ def undefined(x):
 LIES: dict[str, tuple[dict[str, Callable[..., Any]], str]] = {
     "cdf is NaN in parts": ({"cdf": undefined, "sf": lambda x: 1 - undefined(x)}, r"its cdf is nan at 2\.5"),
     "cdf above 1": ({"cdf": bent}, r"its cdf is 1\.5 at .* must lie in \[0, 1\]"),
-    "cdf below 0": ({"cdf": lambda x: TRUE.cdf(x) - 0.1}, r"its cdf is -0\.1 at"),
     "cdf falls": ({"cdf": falling, "sf": lambda x: 1 - falling(x)}, "its cdf falls beyond"),
     "sf is that of another law": ({"sf": stats.norm(2.2, 0.5).sf}, "its cdf and its sf add up to"),
     "cdf of one number alone": ({"cdf": lambda _: 0.5}, "its cdf of 146 numbers has the shape"),
@@ -170,7 +169,6 @@ LIES: dict[str, tuple[dict[str, Callable[..., Any]], str]] = {
     "quantiles of another law": ({"ppf": stats.norm(2.2, 0.5).ppf}, "its quantiles"),
     "quantiles are NaN": ({"ppf": lambda u: np.full(np.shape(u), np.nan)}, "its quantiles"),
     "draws are NaN": ({"rvs": lambda size, random_state: np.full(size, np.nan)}, r"it draws \[nan"),
-    "one draw for all": ({"rvs": lambda size, random_state: 2.0}, r"it draws 2\.0"),
     "density is negative": ({"pdf": lambda x: -TRUE.pdf(x)}, "its density at"),
     "cdf ends the program": ({"cdf": ending}, "its code fails with SystemExit: 3"),
 }
@@ -238,22 +236,14 @@ def test_what_a_class_says_of_its_laws_is_held_against_their_distribution(said):
 
 SOUND = [
     TRUE,
-    stats.norm(1e6, 1e-3),
     stats.t(1.05),  # infinite variance
-    stats.t(1.5, 3.0, 0.1),
     stats.t(2.1),  # of variance 21, half of it beyond 1000
-    stats.pareto(1.5),
-    stats.lomax(2),
     stats.invgamma(2.2),
     stats.lognorm(5),  # of variance exp(50), of which nearly nothing is within reach
-    stats.lognorm(1e-5),
     stats.gamma(0.01),
-    stats.gamma(1e8),
     stats.beta(0.01, 0.01),  # nearly two atoms
-    stats.uniform(5, 1),
     stats.truncnorm(-1, 0.5, 2, 3),
     stats.truncpareto(1.1, 50),
-    stats.weibull_min(50),
     stats.rv_histogram(
         (np.array([1, 0, 9, 1e4]), np.array([0, 0.1, 0.2, 0.3, 0.3001])), density=True
     ).freeze(),

@@ -72,18 +72,6 @@ def test_an_epoch_without_a_law_is_refused_in_words(place):
         law.step(place)
 
 
-def test_a_step_without_an_epoch_in_its_pool_is_refused():
-    runs, losses = [positions((FULL, FAR))], [np.array([3.0, 2.0, 1.0])]
-    step, jump = coefficients(0.0, 0.5, (2, 3)), coefficients(0.0, 0.5, (1, 1))
-    with pytest.raises(NotCoveredError, match="at least one epoch"):
-        assembled({(FULL, True, 2, None): step}, runs, losses)
-    with pytest.raises(NotCoveredError, match="at least one epoch"):
-        assembled({(FAR, False, 1, CUT): jump}, runs, losses)
-    # the only epoch of age 1 of a later stage is a jump, and no step pools that
-    with pytest.raises(NotCoveredError, match="at least one epoch"):
-        assembled({(FAR, False, 2, None): coefficients(0.0, 0.5, (1, 2))}, runs, losses)
-
-
 def test_stages_and_the_longest_of_them_by_hand():
     """By the epochs before them: after each predecessor, and after any."""
     law = by_hand()

@@ -4,8 +4,6 @@ import pytest
 
 from depl.instances.library import load
 from depl.models.exact.listing import enumerate_plans
-from depl.models.foundation.errors import NotCoveredError
-from depl.models.problem.laws import Undeclared
 from depl.models.solving import edge as module
 from depl.models.solving.budgets import Budget
 from depl.models.solving.edge import any_plan, nearest_values
@@ -75,12 +73,3 @@ def test_under_a_fitted_law_the_time_that_binds_is_named():
     assert "T_max" in text.split("alone would do")[0]
     assert "all under the fitted law" in text
     assert moved(instance)["T_max"].reached == pytest.approx(1.5 + 1.3)
-
-
-def test_with_plans_it_is_said_how_far_limits_go_and_without_laws_nothing_is_explained():
-    text = explain_instance(TINY)
-    assert text.startswith("'tiny': it has plans; the first that was found has ")
-    assert "How far each limit can be tightened while the others stay" in text
-    assert "What binds" not in text
-    with pytest.raises(NotCoveredError):
-        explain_instance(TINY.replace(other_switches=Undeclared()))

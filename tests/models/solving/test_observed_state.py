@@ -43,10 +43,9 @@ def drawn(count, seed):
         yield instance, plan, state, remaining_instance(instance, state), remaining_plan(plan, state)
 
 
-@pytest.mark.parametrize("count", [12, pytest.param(80, marks=pytest.mark.slow)])
-def test_sunk_cost_and_cost_to_go_make_the_cost_and_the_mean_is_the_conditional_one(count):
+def test_sunk_cost_and_cost_to_go_make_the_cost_and_the_mean_is_the_conditional_one():
     transferred = 0
-    for instance, plan, state, seen, left in drawn(count, 2):
+    for instance, plan, state, seen, left in drawn(12, 2):
         whole, rest = evaluate(instance, plan, quantile=False), evaluate(seen, left, quantile=False)
         assert sunk_cost(instance, plan, state) + rest.cost == pytest.approx(whole.cost, rel=1e-12)
         assert state.elapsed_time + rest.training_time == pytest.approx(whole.training_time, rel=1e-12)
@@ -96,11 +95,8 @@ SENSORS_TWICE = {"cluster": "edge", "datasets": ["a", "a"]}
         ({"epoch": 0}, r"\$\.model", "before epoch 1"),
         ({"model": None}, r"\$\.model", "name the model"),
         ({"elapsed_time": -1}, r"\$\.elapsed_time", ">= 0"),
-        ({"loss": None}, r"\$\.loss", "float"),
-        ({"colour": 1}, r"\$", "unknown field"),
         ({"format": "depl-plan"}, r"\$\.format", "depl-state"),
         ({"version": 2}, r"\$\.version", "not known"),
-        ({"transferred": [{"cluster": "edge", "datasets": []}]}, r"\$\.transferred\[0\]\.datasets", ">= 1"),
         ({"transferred": [SENSORS_TWICE]}, r"\$\.transferred\[0\]\.datasets\[1\]", "twice"),
         ({"transferred": [{"cluster": "edge", "datasets": ["a"]}] * 2}, r"\$\.transferred\[1\]", "twice"),
     ],
