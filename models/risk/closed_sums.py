@@ -31,6 +31,10 @@ factor of 8; what lies beyond is bounded."""
 
 _ORDER = 40  # points of a panel
 
+_CLEAR = 1e-12
+"""Least width of a density relative to the distance of the value: set by hand, so that panels beside a centre
+are longer than rounding by far. Farther out, each of the two laws gets half of the distance."""
+
 _LEAST_MASS = 1e-3
 """Least probability of an interval that a law is cut to, on which the bound of the rule rests: it divides
 both factors, and 3**-80 exp(24) / 1e-6 = 2e-22 is far below the smallest budget."""
@@ -144,6 +148,10 @@ def _of_two(one: Any, other: Any, near: FloatArray, far: FloatArray) -> Bounds:
 
 def _integral(one: StudentT, other: StudentT, near: float, far: float) -> tuple[float, float]:
     """The bounds for one value, by points of ``other``, which are counted from its location."""
+    if min(_width(one), _width(other)) < _CLEAR * abs(far):
+        below = sum(float(law.shortfall(np.array([far / 2]))[1][0]) for law in (one, other))
+        above = sum(float(law.exceedance(np.array([near / 2]))[1][0]) for law in (one, other))
+        return max(1 - below, 0.0), min(above, 1.0)
     near, far = near - other.location, far - other.location
     reach = _FARTHEST * (one.scale + other.scale + abs(far - one.location))
     start, stop = (min(max(end - other.location, -reach), reach) for end in other.support())

@@ -61,6 +61,16 @@ def test_closed_sums_leave_these_to_others(given):
     assert closed_quantile(given, Fraction(1, 10)) is None
 
 
+@pytest.mark.parametrize("far", [1e13, 1e30])
+def test_two_laws_are_bounded_farther_out_than_doubles_can_tell_their_panels_apart(far):
+    given, truth = loss(0.0, (1.0, OPEN), (-0.125, OPEN)), float(stats.t.sf(far, 3)) * (1 + 0.125**3)
+    found, other = closed_violation(given, far), closed_violation(given, -far)
+    assert found.lower <= truth * (1 + 1e-6)
+    assert truth * (1 - 1e-6) <= found.upper <= 10 * truth
+    assert 1 - 10 * truth - 1e-9 <= other.lower <= 1 <= other.upper
+    assert certified_quantile(given, 1 - Fraction(1, 10**10)).upper < 0
+
+
 @drawn(st.floats(2.1, 400), st.integers(1, 60), st.sampled_from([0.5, 0.1, 0.01, 1e-4, 1e-8]))
 @settings(max_examples=6, deadline=None)
 def test_margin_is_certified_to_ten_digits(shape, epochs, probability):
