@@ -29,7 +29,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from tests.cases.digits_policy import TARGET, decided, digits_policy
+from tests.cases.policy_files import TARGET, decided, digits_policy
 
 ROOT = Path(__file__).resolve().parents[1]
 INSIDE = Path(__file__).with_name("adapters_inside.py")

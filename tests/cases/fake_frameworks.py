@@ -127,23 +127,22 @@ class Strategy:
     ) -> Result:  # fmt: skip
         self.summary()
         train_config, evaluate_config, result = train_config or {}, evaluate_config or {}, Result()
-        if evaluate_fn and (found := evaluate_fn(0, initial_arrays)) is not None:
-            result.evaluate_metrics_serverapp[0] = found
         arrays = initial_arrays
+        self._keep(result.evaluate_metrics_serverapp, 0, evaluate_fn and evaluate_fn(0, arrays))
         for number in range(1, num_rounds + 1):
             replies = grid.send_and_receive(self.configure_train(number, arrays, train_config, grid))
             aggregated, metrics = self.aggregate_train(number, replies)
             if aggregated is not None:
                 result.arrays = arrays = aggregated
-            if metrics is not None:
-                result.train_metrics_clientapp[number] = metrics
+            self._keep(result.train_metrics_clientapp, number, metrics)
             replies = grid.send_and_receive(self.configure_evaluate(number, arrays, evaluate_config, grid))
-            metrics = self.aggregate_evaluate(number, replies)
-            if metrics is not None:
-                result.evaluate_metrics_clientapp[number] = metrics
-            if evaluate_fn and (found := evaluate_fn(number, arrays)) is not None:
-                result.evaluate_metrics_serverapp[number] = found
+            self._keep(result.evaluate_metrics_clientapp, number, self.aggregate_evaluate(number, replies))
+            self._keep(result.evaluate_metrics_serverapp, number, evaluate_fn and evaluate_fn(number, arrays))
         return result
+
+    def _keep(self, place: dict[int, Any], number: int, metrics: Any) -> None:
+        if metrics is not None:
+            place[number] = metrics
 
 
 class Federation(Strategy):
@@ -188,13 +187,8 @@ class Nodes:
 
 def modules() -> dict[str, ModuleType]:
     """What to put into ``sys.modules``."""
-    found = {
-        name: ModuleType(name)
-        for name in (
-            "keras", "keras.callbacks", "lightning", "lightning.pytorch", "flwr", "flwr.app",
-            "flwr.serverapp", "flwr.serverapp.strategy",
-        )
-    }  # fmt: skip
+    names = "keras keras.callbacks lightning lightning.pytorch flwr flwr.app flwr.serverapp"
+    found = {name: ModuleType(name) for name in [*names.split(), "flwr.serverapp.strategy"]}
     callback: Callable[..., Any] = type("Callback", (), {})
     vars(found["keras.callbacks"]).update(Callback=callback)
     vars(found["lightning.pytorch"]).update(Callback=callback)

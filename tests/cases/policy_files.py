@@ -7,8 +7,11 @@ beyond. ``large`` is trained to the end, after epoch 3. Only ``large`` may be th
 """
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
+from depl.models.policy.controller import Controller
+from depl.models.policy.decisions import Decision, Stop
 from depl.models.problem.policy import Policy
 from depl.models.traces.table import Traces
 from tests.cases.same_runs import table
@@ -131,3 +134,76 @@ def replayed(scale: str = "loss", first: Any = None, state: str = "observed") ->
     ]
     grid = {"scale": scale, "origin": 0.0, "step": 0.1, "cells": 40, "target": 9, "limit": limit}
     return by_hand(maximum_loss=0.95, state=state, grid=grid, nodes=nodes)
+
+
+def led_by(controller: Controller, *losses: Any) -> Controller:
+    """The controller after as many of these losses as it asks for; None: an l(0) that was not evaluated."""
+    for loss in losses:
+        if isinstance(controller.decision, Stop):
+            break
+        controller.start(loss) if controller.decision is None else controller.observe(loss)
+    return controller
+
+
+def decide(policy: Any, losses: Iterable[Any]) -> Decision:
+    """What a policy decides after the last of some losses."""
+    decision = led_by(Controller(policy), *losses).decision
+    assert decision is not None
+    return decision
+
+
+# --- for the examples of the adapters -------------------------------------------------------------------
+
+TARGET, SWITCH, LAST = 0.45, 1.0, 16
+FIRST, SECOND = ("p50", "edge"), ("p75", "far-edge")
+_STEP, _CELLS = 0.05, 80
+
+
+def digits_policy(last: int = LAST, target: float = TARGET, switch: float = SWITCH) -> dict[str, Any]:
+    """It trains p50 on the edge while the loss is above 1, then p75 on the far edge, until 0.45 or the end.
+
+    Only p75 may be the last. The state is the observed loss, in steps of 0.05. A run that goes on after
+    ``last`` epochs would be one epoch too long.
+    """
+    met, below = round(target / _STEP), round(switch / _STEP)
+    nodes = [node(0, None, (training(FIRST, 1, -0.1, price=1.0),), ((_CELLS - 1, 0),), False)]
+    for epoch in range(1, last + 1):
+        first, second = 2 * epoch + 1, 2 * epoch + 2  # nodes of the next epoch
+        if epoch == last:
+            rows = ((_CELLS - 1, -1),)
+            nodes += [node(epoch, site, (), rows, site is SECOND) for site in (FIRST, SECOND)]
+            continue
+        both = training(FIRST, first, -0.1, price=1.0), training(SECOND, second, -0.1, price=2.0)
+        nodes.append(node(epoch, FIRST, both, ((below, 1), (_CELLS - 1, 0)), False))
+        nodes.append(node(epoch, SECOND, both[1:], ((met, -1), (_CELLS - 1, 0)), True))
+    grid = {"scale": "loss", "origin": 0.0, "step": _STEP, "cells": _CELLS, "target": met, "limit": target}
+    return document(
+        name="digits by hand",
+        maximum_loss=target,
+        maximum_epochs=last,
+        state="observed",
+        failure_cost=100.0,
+        multiplier=100.0,
+        grid=grid,
+        nodes=nodes,
+        certificate={"method": "counted", "cost": 50.0, "reached": 0.9, "runs": 24},
+    )
+
+
+def decided(
+    losses: list[float], target: float = TARGET, switch: float = SWITCH, last: int = LAST
+) -> list[str]:
+    """What each epoch trains under the policy, worked out from the losses l(0), l(1), ... by its words."""
+    models = ["p50"]
+    for epoch, loss in enumerate(losses[1:], start=1):
+        if epoch == last or (models[-1] == "p75" and loss <= target):
+            return models
+        models.append("p75" if models[-1] == "p75" or _rounded_up(loss) <= switch else "p50")
+    return models
+
+
+def _rounded_up(loss: float) -> float:
+    """To the grid, in whole hundredths, so that nothing depends on the last bit."""
+    hundredths = round(loss * 1e8)
+    step = round(_STEP * 1e8)
+    return -(-hundredths // step) * step / 1e8

@@ -23,10 +23,9 @@ from depl.models.problem.laws import Undeclared
 from depl.models.traces.table import Traces
 from depl.plot.policy import colours, trained
 from depl.showing.policies import GIVE_UP, NO_EPOCH_LEFT, REACHED
-from tests.cases.decided import decide
 from tests.cases.memory_search_cases import drawn
 from tests.cases.picture_cases import require_readable
-from tests.cases.policy_files import LARGE, SMALL, by_hand
+from tests.cases.policy_files import LARGE, SMALL, by_hand, decide
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ import pytest
 
 from depl.models.policy.controller import Controller
 from tests.cases import fake_frameworks
-from tests.cases.digits_policy import digits_policy
+from tests.cases.policy_files import digits_policy
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ from depl.models.foundation.errors import InvalidInputError
 from depl.models.policy.controller import Controller
 from depl.models.policy.decisions import Stop, Switch
 from depl.training.checkpoints import Checkpoints
-from tests.cases.digits_policy import decided, digits_policy
 from tests.cases.fake_frameworks import Network
+from tests.cases.policy_files import decided, digits_policy
 
 ROOT = Path(__file__).resolve().parents[3]
 LOSSES = [2.3, 2.0, 1.4, 0.97, 0.8, 0.6, 0.5, 0.44, 0.4]
@@ -48,7 +48,7 @@ import json, os, signal, sys
 from pathlib import Path
 from depl.models.policy.controller import Controller
 from depl.training import checkpoints
-from tests.cases.digits_policy import digits_policy
+from tests.cases.policy_files import digits_policy
 from tests.depl.training import test_checkpoints as case
 
 def train(folder, moment):

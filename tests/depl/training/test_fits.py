@@ -7,8 +7,8 @@ import pytest
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.policy.decisions import Stop, Switch
 from depl.training.checkpoints import Checkpoints
-from tests.cases.digits_policy import decided
 from tests.cases.fake_frameworks import Network, Trainer
+from tests.cases.policy_files import decided
 
 LOSSES = [2.3, 2.0, 1.4, 0.97, 0.8, 0.6, 0.5, 0.44, 0.4]
 

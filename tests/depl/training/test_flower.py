@@ -11,8 +11,8 @@ from depl.models.foundation.errors import InvalidInputError
 from depl.models.policy.controller import Controller
 from depl.models.policy.decisions import Stop
 from depl.training.checkpoints import Checkpoints
-from tests.cases.digits_policy import digits_policy
 from tests.cases.fake_frameworks import Array, ArrayRecord, Federation, Nodes, Result
+from tests.cases.policy_files import digits_policy
 
 LOSSES = [2.3, 2.0, 1.4, 0.97, 0.8, 0.6, 0.5, 0.44, 0.4]
 FIRST = ArrayRecord({"w": Array(np.array(0.0))})

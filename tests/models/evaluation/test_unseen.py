@@ -31,8 +31,8 @@ from depl.models.solving.early_stopping import early_stopping
 from depl.models.solving.edge import any_plan, nearest_values
 from depl.models.verifier.traces import traced_loss
 from depl.models.verifier.verify import verify
-from tests.cases.decided import decide
 from tests.cases.memory_cases import FAR, FULL, every_schedule, fitted, instance_of, random_law, run_of
+from tests.cases.policy_files import decide
 from tests.cases.traced_law_cases import halves, plan_of, reading, verified
 from tests.oracles.traced_law import Oracle
 from tests.problems import refusal

@@ -26,9 +26,8 @@ from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 from depl.models.problem.policy import Policy
 from tests import problems
-from tests.cases.decided import decide, led_by
 from tests.cases.documents import put
-from tests.cases.policy_files import LARGE, SMALL, by_hand, document, forgetful, logarithmic
+from tests.cases.policy_files import LARGE, SMALL, by_hand, decide, document, forgetful, led_by, logarithmic
 from tests.problems import refusal
 
 ROOT = Path(__file__).resolve().parents[3]
