@@ -105,7 +105,7 @@ def test_a_lesson_with_its_solutions_runs_to_its_end_as_a_plain_script(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "Agg")
     monkeypatch.setattr(fitted, "_RESAMPLES", 9)  # for p-values of fits, of which no lesson speaks
-    monkeypatch.setattr(counted_planner, "_STEP", 8)  # fewer fixed plans are counted
+    monkeypatch.setattr(counted_planner, "_STEP", 16)  # fewer fixed plans are counted
     monkeypatch.setattr(planning, "GRIDS", (2048, 32768))  # on these cells, too, what lessons assert holds
     code, out, complaints = run_here(filled_in(lesson, solutions()))
     assert code == 0, complaints

@@ -10,7 +10,6 @@ import pytest
 from depl.benchmarks import __main__ as older_spelling
 from depl.benchmarks.figures import paper as training
 from depl.benchmarks.measure import catalogue, results, store, sweep
-from depl.benchmarks.measure.attempt import Request
 from depl.benchmarks.measure.provenance import Commit
 from depl.benchmarks.measure.registry import Goal, Study
 from depl.benchmarks.measure.solving import attempt
@@ -90,26 +89,6 @@ def test_a_scheduler_needs_dask_and_says_so(monkeypatch, tmp_path, ask):
     words = ("--scheduler", "tcp://127.0.0.1:1", "--out", tmp_path / "x.jsonl")
     code, _, complaint = ask("bench", "run", "paper", *words)
     assert (code, "pip install 'depl[cluster]'" in complaint, [*tmp_path.iterdir()]) == (2, True, [])
-
-
-def test_a_users_file_that_ends_the_program_is_refused_and_proves_nothing(tmp_path, monkeypatch, ask):
-    """Exit code 3 would say that it is proved infeasible."""
-    monkeypatch.chdir(tmp_path)
-    mine = tmp_path / "mine.py"
-    write_store("kept.jsonl", blanks(1), Request(suites=("paper",), imports=(str(mine),)))
-    write_store("able.jsonl", [changed(row, ending="exhausted") for row in blanks(1)])
-    before = {"able.jsonl", "kept.jsonl", "mine.py"}
-    for text, words in {
-        "import sys; sys.exit(3)": ("run", "paper", "--import", "mine.py", "--out", "new.jsonl"),
-        "exit(0)": ("list", "--import", "mine.py"),
-        "raise SystemExit('no')": ("resume", "kept.jsonl"),
-        "raise SystemExit(3)": ("compare", "able.jsonl", "--import", "mine.py"),
-    }.items():
-        mine.write_text(text, encoding="utf-8")
-        code, out, told = ask("bench", *words)
-        assert (code, out) == (2, ""), words
-        assert "mine.py: cannot be imported: it ends the program" in told
-    assert {item.name for item in tmp_path.iterdir() if item.name != "__pycache__"} == before
 
 
 # --- compare ---------------------------------------------------------------------------------------------
@@ -368,14 +347,3 @@ def test_the_committed_attempts_and_traces_are_taken_where_no_file_is_named(repo
     (folder / "paper.jsonl.gz").unlink()
     report()
     assert asked == [(family, True, 199) for family in bench_report.TRACES]
-
-
-def test_figures_and_tables_are_written_beside_the_page_and_what_could_not_be_drawn_is_said(report, folder):
-    beside = folder / "new" / "figures"
-    _, text = report(*sorted(folder.glob("*.gz")), "--claims", "--folder", beside)
-    written = {path.name for path in beside.iterdir()}
-    assert {"ratios.csv", "references.csv", "claims.csv", "headline.csv"} <= written
-    assert {f"made-up-profiles.{kind}" for kind in ("png", "svg", "pdf", "csv")} <= written
-    assert r"\toprule" in (beside / "headline.tex").read_text(encoding="utf-8")
-    assert '<figure id="figure-made-up-profiles">' in text
-    assert "paper-alexnet-5" in text.partition('<section id="figures">')[2]

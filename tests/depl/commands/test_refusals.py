@@ -25,24 +25,20 @@ USAGE = """
 dance | there is no command 'dance'; known are instances, solve,
 -v | there is no option -v; known are --version, --help
 solve tiny -json | there is no option -json; did you mean '--json'?
-knapsack x --instance one | argument --instance: 'one' is not a valid whole number
 instances lsit | there is no action 'lsit'; did you mean 'list'?
 solve tiny --mehtod=exact | there is no option --mehtod; did you mean '--method'?
 solve tiny --out --jsn | argument --out: needs a value; if it is --jsn, write --out=--jsn
 solve tiny tiny | got unexpected extra argument (tiny)
 solve | the following arguments are required: INSTANCE
 solve tiny --gap small | must be a share such as 0.05, or a percentage such as 5%
-solve tiny --gap 1.5 | did you mean 1.5%?
 solve tiny --option width | must be KEY=VALUE, not 'width'
 solve tiny --scenarios many | must be a whole number from 1 on, or an .npz file, not
 solve tiny --s 5 | did you mean '--seed' or '--scenarios'?
 solve tiny --seed -1 | argument --seed: -1 is not in the range x>=0
 report tiny plan.json --no-prizes | did you mean '--no-prices'
-front tiny --against cost | 'cost' is no choice; known are loss, time, probability
 diagnose digits-alexnet --figure fig.png.gz | figures are written as .png, .svg or .pdf, not as .gz
 figures --paper 5 --format jpg | there is no format 'jpg'; there are: png, svg, pdf
 fit x --template t --out o --care 1 | --care: 1.0 is not in the range 0<=x<1
-train --family points --out x.csv --runs 0 | 0 is not in the range
 train --family points --out x.csv --switch-epochs 0,2 | 0 is not in the range x>=1
 policy solve two.json --failure-cost cheap | must be a positive and finite number, or ratio, not 'cheap'
 policy solve two.json --switch-epochs 4;6 | must be epochs such as 4,6,8 or 4-34
@@ -61,10 +57,6 @@ INPUTS = """
 solve tiny --method magic | no method 'magic'; known are
 solve tiny --method scenario-search --memory 0.00001 | GiB of memory, of at most
 solve paper-alexnt | did you mean 'paper-alexnet'
-warm-up --method exatc | did you mean 'exact'?
-bench run randm | did you mean 'random'?
-diagnose digits-alexnt | did you mean 'digits-alexnet'?
-train --family digit-mobilenet --out x.npz | did you mean 'digits-mobilenet'?
 knapsack knapPI_1_100_1000 | did you mean 'knapPI_1_100_1000_1'
 solve paper-alexnet | choose a target: 'paper-alexnet' has targets 5, 7, 9, 11, 13
 solve paper-alexnet --target 6 | there is no target 6
@@ -91,14 +83,12 @@ instances make --out items.txt/deeper | cannot be made
 report instance.json plan.json --out no/page.html | there is no folder
 report tiny tied.json | tied.json: $.instance: the plan was made for another instance
 instances show nobody | no shipped instance and no file is called 'nobody'
-solve tiny --method exact --method exakt | exakt
 solve tiny --out . | .: is a folder
 fit runs.csv --template setup.json --out no/a.json | there is no folder 'no'
 front tiny --against loss --between 5 4 | --between: the first, 5, must not exceed
 front tiny --against loss --method scenario-search | counts scenarios
 front tiny --against loss --out /nowhere/else.json | there is no folder
 fit runs.csv --template none --out a.json | no shipped setup and no file is called 'none'
-fit runs.csv --template mine.py --out a.json | mine.py: $
 fit runs.csv --template setup.json --out a.json --target nan | --target: must be a finite number
 fit runs.csv --template setup.json --out a.json --metric error_rate | --metric: the traces hold no error_rate
 fit lost.csv --template setup.json --out a.json | depl fit --diverged N
@@ -109,7 +99,6 @@ diagnose a.csv b.csv | name their loss by --loss KEY
 diagnose runs.csv --metric error_rate | --metric:
 diagnose two.csv | two.csv: dependence shows between runs of one schedule; 2 of them are too few
 diagnose runs.csv --figure pictures/good --resamples 9 | there is no folder 'pictures'
-certify fresh.csv --target nan --omega 0.9 | target
 certify fresh.csv --target 1.5 --omega 0.9 --metric error_rate | metric
 certify digits-alexnet --target 1.5 --omega 0.9 | --plan: say what the runs were to train (--plan)
 train --family none --out x.csv | there is no family 'none'
@@ -168,6 +157,10 @@ bench run paper --smoke | --smoke: is an option of studies that measure
 bench run exact-law --limit 1 | --limit: is an option of studies that sweep
 bench run paper --methods none --out x.jsonl | --methods: no configuration
 bench run paper --workers 2 --scheduler tcp://there:1 | not allowed with
+bench list --import ends.py | ends.py: cannot be imported: it ends the program
+bench run paper --import ends.py --out new.jsonl | ends.py: cannot be imported: it ends the program
+bench compare crashed.jsonl --import ends.py | ends.py: cannot be imported: it ends the program
+solve tiny --import ends.py | ends.py: cannot be imported: it ends the program
 bench resume none.jsonl | none.jsonl: there is no such file
 bench compare none | none: no such file, and no recorded study of that name; known are
 bench compare paper --only none/* | holds no answer like 'none/*' that can be asked again
@@ -223,6 +216,7 @@ def bad(documents: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         "huge.json": json.dumps(plan | {"epochs": [edge | {"model": "huge"}]}),
         "back.json": json.dumps(plan | {"epochs": [edge | {"model": "pruned"}, edge]}),
         "lost.csv": f"{runs[0].rpartition(',')[0]},nan,{runs[2]}\n",
+        "ends.py": "import sys; sys.exit(3)",  # which would read as proved infeasible
         "bad-items": "2 5\n1 1\n1 x\n",
         "two-sacks.csv": sack.format("first") + sack.format("second"),
         "cloud.json": json.dumps(cloud),

@@ -364,13 +364,3 @@ def _without_units(text: str) -> str:
     text = re.sub(r"\b(one unit|1 (h|GPU)) more", "more", text)
     text = re.sub(r"\[[A-Za-z]+( / [A-Za-z]+)?\]|\b(EUR|GPU|GB|MB|GiB|h)\b", "", text)
     return re.sub(r"[\s|+-]+", "", text)
-
-
-def test_axes_name_the_units(instance, result) -> None:
-    upper, _ = depl.plot.plan(instance, result.plan)
-    assert (upper.get_xlabel(), "28 EUR" in upper.get_title(loc="left")) == ("time [h]", True)
-    clusters, models, transfers = depl.plot.instance(instance)
-    ends = {clusters.get_xlabel(): "[GPU]", clusters.get_ylabel(): "[EUR / GPU]"}
-    ends |= {models.get_xlabel(): "[GPU x h]", transfers.get_title(loc="left"): "[EUR]"}
-    assert [label for label, end in ends.items() if not label.endswith(end)] == []
-    assert depl.plot.compare([result]).get_xlabel() == "cost [EUR]"
