@@ -26,8 +26,7 @@ from tests.problems import atoms
 @pytest.mark.parametrize("limit", [0.4, 0.35, 0.4 - 1e-7, 0.4 + 1e-9, 0.4 + 3e-9, 0.123456789])
 def test_on_a_lattice_both_roundings_say_of_every_first_loss_whether_it_comes_to_the_target(limit):
     """Three epochs of 0.2 from losses on and off the lattice, and within the tolerance of both its sides."""
-    laws = Deterministic(value=0.2), Deterministic(value=0.4)
-    whole = process(tiny(*laws, maximum_loss=limit))
+    whole = process(tiny(0.2, 0.4, maximum_loss=limit))
     grid = Grid.of(whole, 65_536)
     assert grid.on_lattice
     losses = limit + np.add.outer((0.0, 0.2, 0.6), (0.0, 5e-10, 1e-9, 1.1e-9, 1e-6, -5e-10, -1.1e-9)).ravel()

@@ -18,7 +18,7 @@ from depl.models.policy.result import PolicyResult
 from depl.models.policy.simulation import RISK, Simulation, _bernstein, simulate
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import Empirical
-from depl.models.problem.policy import STOP, Policy, PolicyNode
+from depl.models.problem.policy import STOP, Policy
 from depl.models.risk.sampling import both_ends
 from depl.models.solving.result import Termination
 from depl.models.traces.table import Traces
@@ -107,7 +107,9 @@ def test_a_price_below_the_cost_of_a_success_is_refused_and_one_above_it_never_q
     ratio = float(tree_of(instance).ratio())
     assert "not to train would be best" in str(refusal(solve_policy, instance, failure_cost=0.999 * ratio))
     found = solve_policy(instance, failure_cost=1.001 * ratio, abandon_at_start=True)
-    assert _action_at(found.policy, found.policy.nodes[0], 1.0) != STOP
+    policy = found.policy
+    index = round((1.0 - policy.grid.origin) / policy.grid.step)  # the ledger holds this loss exactly
+    assert next(row.action for row in policy.nodes[0].rows if index <= row.upto) != STOP
 
 
 def test_a_policy_keeps_the_promise_that_planning_again_with_the_same_omega_spends():
@@ -149,15 +151,8 @@ def test_a_fraction_that_is_more_than_the_chain_delivers_is_objected_to(claim):
     policy = solve_policy(instance, gap=1e-6).policy
     report = depl.evaluate_policy(instance, claiming(policy, exactly=claim))
     assert [item.equation for item in report.failures] == ["(3)"]
-    assert "is no probability" in str(
-        refusal(Policy.from_json, policy.to_json().replace('"19/20"', '"21/20"'))
-    )
-
-
-def _action_at(policy: Policy, node: PolicyNode, loss: float) -> int:
-    """What is done at a loss that the ledger holds exactly."""
-    index = round((loss - policy.grid.origin) / policy.grid.step)
-    return next(row.action for row in node.rows if index <= row.upto)
+    wrong = policy.to_json().replace('"19/20"', '"21/20"')
+    assert "is no probability" in str(refusal(Policy.from_json, wrong))
 
 
 # --- runs that follow a policy --------------------------------------------------------------------------
