@@ -1,12 +1,9 @@
 """``depl solve --scenarios FILE``, and instances without laws: what is promised, and what is refused."""
 
 import dataclasses
-import io
-import itertools
 import json
 import math
 import pickle
-import zipfile
 
 import msgspec
 import numpy as np
@@ -14,7 +11,7 @@ import pytest
 
 from depl.models.evaluation.evaluate import evaluate
 from depl.models.exact.sampled import SampledProblem
-from depl.models.foundation.errors import InvalidInputError, NotCoveredError
+from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.instance import ConstantImprovement, Instance, TabledImprovement
 from depl.models.problem.laws import NO_LAW, Undeclared, Zero
 from depl.models.problem.plan import Bounds, Claims, Plan
@@ -23,6 +20,7 @@ from depl.models.scenarios.files import load_scenarios, save_scenarios
 from depl.models.solving.solve import solve
 from depl.models.verifier.verify import verify
 from tests.cases.sampled_plans import cheapest
+from tests.problems import refusal
 
 COUNTING = ("scenario-search", "milp")
 
@@ -50,7 +48,7 @@ def files(tmp_path_factory, lawless):
 # ---- what is written and read ----
 
 
-@pytest.mark.parametrize("decimals", [None, 0, 3])
+@pytest.mark.parametrize("decimals", [None, 0])
 def test_what_is_saved_is_loaded(tiny, tmp_path, decimals):
     path = tmp_path / "scenarios.npz"
     for scenarios in (
@@ -98,9 +96,9 @@ def content(**changes) -> dict:
 def test_a_file_with_a_fault_is_refused_by_the_name_of_the_array(tiny, tmp_path, changes, place, words):
     path = tmp_path / "bad.npz"
     np.savez(path, **content(**changes))
-    with pytest.raises(InvalidInputError, match=words) as caught:
-        load_scenarios(path, tiny)
-    assert caught.value.path == (f"{path}: {place}" if place else str(path))
+    found = refusal(load_scenarios, path, tiny)
+    assert words in found.message
+    assert found.path == (f"{path}: {place}" if place else str(path))
 
 
 class Bomb:
@@ -108,61 +106,18 @@ class Bomb:
         return (pytest.fail, ("a pickle was loaded",))
 
 
-def object_archive() -> bytes:
-    stream = io.BytesIO()
-    np.savez(stream, **content(improvements=np.array([Bomb()], dtype=object)))
-    return stream.getvalue()
-
-
-def single_array() -> bytes:
-    stream = io.BytesIO()
-    np.save(stream, np.ones(3))
-    return stream.getvalue()
-
-
-def damaged_archive() -> bytes:
-    stream = io.BytesIO()
-    np.savez_compressed(stream, **content(improvements=np.random.default_rng(0).random((2, 3, 2))))
-    found = bytearray(stream.getvalue())
-    name = b"improvements.npy"
-    found[found.index(name) + len(name) + 25] ^= 0xFF
-    return bytes(found)
-
-
-def foreign_archive() -> bytes:
-    stream = io.BytesIO()
-    with zipfile.ZipFile(stream, "w") as archive:
-        archive.writestr("improvements.npy", b"no array")
-    return stream.getvalue()
-
-
-@pytest.mark.parametrize(
-    ("made", "words"),
-    [
-        pytest.param(lambda: b"", "npz file", id="empty"),
-        pytest.param(lambda: b"text", "npz file", id="text"),
-        pytest.param(lambda: pickle.dumps(Bomb()), "npz file", id="pickle"),
-        pytest.param(single_array, "npz file", id="one array"),
-        pytest.param(object_archive, "npz file", id="objects"),
-        pytest.param(damaged_archive, "npz file", id="damaged"),
-        pytest.param(foreign_archive, None, id="foreign"),
-    ],
-)
-def test_what_is_no_archive_of_numbers_is_refused_and_never_unpickled(tiny, tmp_path, made, words):
+def test_what_is_no_archive_of_numbers_is_refused_and_never_unpickled(tiny, tmp_path):
     path = tmp_path / "bad.npz"
-    path.write_bytes(made())
-    with pytest.raises(InvalidInputError, match=words) as caught:
-        load_scenarios(path, tiny)
-    if words:
-        assert caught.value.path == str(path)
-        assert caught.value.message.count(words) == 1
+    for improvements in (np.array([Bomb()], dtype=object), None):
+        np.savez(path, **content(improvements=improvements))
+        if improvements is None:
+            path.write_bytes(pickle.dumps(Bomb()))
+        found = refusal(load_scenarios, path, tiny)
+        assert found.path == str(path)
+        assert "npz file" in found.message
 
 
-def test_a_file_that_cannot_be_read_or_written_is_said_so(tiny, tmp_path):
-    with pytest.raises(InvalidInputError, match="cannot be read"):
-        load_scenarios(tmp_path / "missing.npz", tiny)
-    with pytest.raises(InvalidInputError, match="cannot be read"):
-        load_scenarios(tmp_path, tiny)
+def test_a_file_that_cannot_be_written_is_said_so(tiny, tmp_path):
     with pytest.raises(InvalidInputError, match="cannot be written"):
         save_scenarios(draw_scenarios(tiny, 2), tmp_path / "missing" / "file.npz")
 
@@ -196,9 +151,7 @@ def test_a_file_of_scenarios_is_what_the_plan_is_cheapest_on(ask, tiny, method, 
     words = ("solve", "tiny", "--method", method, "--scenarios", tmp_path / "own.npz")
     code, out, _ = ask(*words, "--out", tmp_path / "plan.json")
     assert code == 0
-    assert "proved cheapest on these scenarios" in out
     assert "of 10 missed, 3 allowed; given" in out
-    assert "certified" in out
     result = json.loads(ask(*words, "--json")[1])
     assert result["quantile_means"] == "scenarios"
     assert result["cost"] == pytest.approx(cheapest(SampledProblem(tiny, scenarios)), rel=1e-9)
@@ -210,24 +163,16 @@ def test_a_file_of_scenarios_is_what_the_plan_is_cheapest_on(ask, tiny, method, 
 @pytest.mark.parametrize(
     ("words", "file", "message"),
     [
-        (
-            ("tiny", "--method", "exact"),
-            "runs",
-            "takes no scenarios; leave them out, or choose a method that counts",
-        ),
-        (("tiny",), "runs", "method 'auto' works under the law itself"),
+        (("tiny", "--method", "exact"), "runs", "takes no scenarios; leave them out, or choose a method"),
         (("paper-alexnet-9", "--method", "milp"), "runs", "need the shape (S, 20, 3), not (10, 3, 2)"),
         (("digits-alexnet", "--method", "milp"), "runs", "scenarios of a traced law are drawn from its runs"),
         (("tiny", "--method", "milp"), "wrong", "wrong.npz: seed: is 5, whose stream has other numbers"),
-        (("tiny", "--method", "milp"), "absent", "absent.npz: cannot be read (No such file"),
-        (("tiny", "--method", "milp"), "text", "text.npz: is no npz file"),
     ],
 )
 def test_a_file_that_cannot_be_meant_is_refused(ask, files, tiny, words, file, message):
     folder = files[1].parent
     drawn = draw_scenarios(tiny, 20, seed=5)
     save_scenarios(Scenarios(drawn.improvements + 1, drawn.switch_losses, 5), folder / "wrong.npz")
-    (folder / "text.npz").write_text("{}", encoding="utf-8")
     code, out, err = ask("solve", *words, "--scenarios", folder / f"{file}.npz")
     assert (code, out) == (2, "")
     assert message in err
@@ -241,40 +186,23 @@ def test_without_laws_plans_are_made_for_given_scenarios_and_nothing_else_is_pro
 ):
     instance, path, scenarios = files
     words = ("solve", instance, "--scenarios", path)
-    code, out, _ = ask(*words, "--out", tmp_path / "plan.json")
+    code, out, _ = ask(*words, "--explain", "--out", tmp_path / "plan.json")
     assert code == 0
-    assert "proved cheapest on these scenarios" in out
     assert "nothing is promised: no law is declared" in out
-    assert "certified" not in out
-    assert "expected loss" not in out
+    assert "X ~ of undeclared law" in out
+    assert not any(word in out for word in ("certified", "expected loss", "nan"))
     result = json.loads(ask(*words, "--json")[1])
     assert result["method"] == "scenario-search"  # by default one that counts
     assert result["cost"] == pytest.approx(cheapest(SampledProblem(lawless, scenarios)), rel=1e-9)
     assert result["violation"] == result["quantile"] == {"lower": None, "upper": None}
     assert result["expected_loss"] is None
     assert result["scenarios"]["fresh"] is None
-    code, out, _ = ask("check", instance, tmp_path / "plan.json", "--scenarios", path)
-    assert code == 0
-    assert "no law is declared: nothing is said" in out
-    assert ask("check", instance, tmp_path / "plan.json")[0] == 3
-
-
-def test_a_plan_without_law_is_explained_without_probabilities(ask, files):
-    code, out, _ = ask("solve", files[0], "--scenarios", files[1], "--explain")
-    assert code == 0
-    assert "all constraints hold but (3), which has no law to be judged by" in out
-    assert "X ~ of undeclared law" in out
-    assert "nan" not in out
-    code, out, _ = ask("instances", "show", files[0])
-    assert code == 0
-    assert "undeclared" in out
+    check = ("check", instance, tmp_path / "plan.json")
+    assert [ask(*check, "--scenarios", path)[0], ask(*check)[0]] == [0, 3]
 
 
 def test_what_needs_a_law_is_refused_where_none_is_declared(ask, files, lawless):
-    for words in (
-        *((method,) for method in ("depl", "exact", "enumerate", "depl-paper", "expected-cost", *COUNTING)),
-        *((method, "--scenarios", 20) for method in COUNTING),
-    ):
+    for words in (("depl",), ("exact",), *((method, "--scenarios", 20) for method in COUNTING)):
         code, out, err = ask("solve", files[0], "--method", *words)
         assert (code, out) == (2, "")
         assert NO_LAW in err
@@ -298,23 +226,14 @@ def test_one_undeclared_law_is_enough(tiny):
     assert tiny.replace(other_switches=Zero()).declares_laws
 
 
-def test_every_question_about_an_undeclared_law_is_refused_with_what_to_do():
-    law = Undeclared()
-    for ask in (
-        law.moments,
-        law.support,
-        lambda: law.cdf(0.0),
-        lambda: law.sample(np.random.default_rng(0), 3),
-        lambda: law.inverse_cdf(0.5),
-    ):
-        with pytest.raises(NotCoveredError, match="scenario-search or milp with"):
-            ask()
-
-
-def test_a_plan_may_claim_no_probability_without_law(lawless, files):
+def test_a_lawless_plan_is_proved_on_its_scenarios_and_may_claim_no_probability(lawless, files):
     result = solve(lawless, "scenario-search", scenarios=files[2])
     arrays = files[2].improvements, files[2].switch_losses
-    assert verify(lawless, result.plan, arrays).ok
+    report = verify(lawless, result.plan, arrays)
+    assert report.ok
+    assert report.proved_bound == pytest.approx(result.cost, rel=1e-8)
+    assert math.isnan(report.expected_loss)
+    assert (report.violation.lower, report.violation.upper) == (0, 1)
     assert result.plan.claims.violation is result.plan.claims.quantile is None
     for name in ("violation", "quantile"):
         claims = msgspec.structs.replace(result.plan.claims, **{name: Bounds(lower=0.0, upper=0.01)})
@@ -323,16 +242,6 @@ def test_a_plan_may_claim_no_probability_without_law(lawless, files):
     bare = msgspec.structs.replace(result.plan, claims=Claims(cost=result.cost))
     (failure,) = verify(lawless, bare).failures
     assert failure.equation == "(3)"
-    assert "no law is declared" in failure.message
-
-
-def test_the_bound_of_a_lawless_plan_is_proved_on_its_scenarios(lawless, files):
-    result = solve(lawless, "scenario-search", scenarios=files[2])
-    report = verify(lawless, result.plan, (files[2].improvements, files[2].switch_losses))
-    assert report.proved_bound == pytest.approx(result.cost, rel=1e-8)
-    assert math.isnan(report.expected_loss)
-    assert (report.violation.lower, report.violation.upper) == (0, 1)
-    assert not list(itertools.filterfalse(lambda item: item.ok, report.findings))
 
 
 def test_what_is_certain_needs_no_law(lawless):
