@@ -23,7 +23,7 @@ from depl.models.scenarios.draws import (
     given_scenarios,
     scenario_losses,
 )
-from depl.models.scenarios.evidence import FRESH_SIZE, scenario_evidence
+from depl.models.scenarios.evidence import scenario_evidence
 from depl.models.solving.solve import solve
 from tests.problems import instance as made
 from tests.problems import model, student
@@ -100,6 +100,8 @@ def test_ties_are_met_however_the_sum_rounds(bell):
     """Gains 0.1 and 0.2 are one last digit off 0.3 in floating point; the target needs exactly 0.3."""
     instance = bell.replace(initial_loss=1.0, maximum_loss=0.7)
     scenarios = given_scenarios(instance, [[[0.1], [0.2], [0]], [[0.2], [0.1], [0]], [[0.1], [0.1], [0]]])
+    assert scenarios.seed is None
+    assert not scenarios.switch_losses.any()
     assert count_misses(instance, scenario_losses(instance, scenarios, two_epochs())) == 1
 
 
@@ -153,22 +155,15 @@ def test_scenarios_that_do_not_fit_are_refused_with_place(bell, improvements, sw
 @pytest.mark.parametrize(
     ("method", "scenarios", "words"),
     [
-        *(
-            (
-                method,
-                lambda tiny, epochs=epochs: draw_scenarios(tiny.replace(maximum_epochs=epochs), 5),
-                words,
-            )
-            for method, epochs in (("milp", 2), ("scenario-search", 4))
-            for words in (f"of 2 models and {epochs} epochs.* allows 3 epochs",)
+        (
+            "milp",
+            lambda tiny: draw_scenarios(tiny.replace(maximum_epochs=2), 5),
+            "of 2 models and 2 epochs.* allows 3 epochs",
         ),
-        *(
-            (
-                method,
-                lambda _: draw_scenarios(made(model("net", 2)), 5),
-                "of 1 model and 3 epochs, the instance has 2",
-            )
-            for method in ("milp", "scenario-search")
+        (
+            "scenario-search",
+            lambda _: draw_scenarios(made(model("net", 2)), 5),
+            "of 1 model and 3 epochs, the instance has 2",
         ),
         ("enumerate", lambda _: 10, "takes no scenarios"),
         *(
@@ -193,12 +188,6 @@ def test_scenarios_that_a_method_cannot_use_are_refused(tiny, method, scenarios,
 def test_impossible_draws_are_refused(bell, options, words):
     with pytest.raises(InvalidInputError, match=words):
         draw_scenarios(bell, **options)
-
-
-def test_given_scenarios_without_switches_lose_nothing_by_them(tiny):
-    scenarios = given_scenarios(tiny, np.ones((2, 3, 2)))
-    assert scenarios.seed is None
-    assert not scenarios.switch_losses.any()
 
 
 def test_losses_with_memory_are_refused(bell, monkeypatch):
@@ -238,18 +227,3 @@ def test_evidence_counts_what_the_sample_says(bell, steady_plan):
     assert evidence.allowed == allowed_misses(bell, 50) == 5
     assert (evidence.seed, evidence.decimals, evidence.digest) == (3, 2, scenarios.digest)
     assert evidence.fresh.samples == 100
-
-
-def test_a_solve_on_scenarios_carries_the_law_and_fresh_draws(tiny):
-    result = solve(tiny, "scenario-search", scenarios=np.int64(60), seed=4)
-    fresh = result.scenarios.fresh
-    assert fresh.samples == FRESH_SIZE
-    assert fresh.lower <= result.violation.upper
-    assert result.violation.lower <= fresh.upper
-    assert result.scenarios.digest == draw_scenarios(tiny, 60, seed=4).digest
-
-
-def test_the_plan_without_training_needs_no_evidence_but_has_it(bell):
-    easy = bell.replace(maximum_loss=10)
-    evidence = scenario_evidence(easy, draw_scenarios(easy, 5), Plan(), np.random.default_rng(0), 10)
-    assert (evidence.misses, evidence.fresh.violations) == (0, 0)
