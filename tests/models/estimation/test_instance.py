@@ -226,15 +226,10 @@ def test_an_instance_has_all_that_the_setup_has_and_a_setup_survives_its_own_jso
 WRONG = """
 format | "depl-instance" | $.format | a 'depl-setup' one is needed
 version | 2 | $.version | update one of them
-clusters[0].capacity | -1 | $.clusters[0].capacity | > 0
-clusters[1].name | "edge" | $.clusters[1] | defined twice
 models[0].improvement | {} | $.models[0] | unknown field
-models[1].name | "full" | $.models[1] | defined twice
-models[0].compute | [{"epochs": [1]}] | $.models[0].compute[0].epochs | one entry per epoch
-transfers[0].dataset | "none" | $.transfers[0].dataset | not defined
-target.quantile_level | 0.9999999999999999 | $.target.quantile_level | cannot be told from rounding
 target.initial_model | "full" | $.target | unknown field
 datasets | [{"name": "a", "volume": 1}, {"name": "b", "volume": 1}] | $.datasets | give one dataset
+clusters[0].capacity | -1 | $.clusters[0].capacity | > 0
 format | ABSENT | $ | `format`
 format | ABSENT | $ | 'depl instances schema --setup'
 name | ABSENT | $ | `name`
@@ -243,7 +238,8 @@ target.maximum_time | ABSENT | $.target | give maximum_time or round_deadline
 
 
 @pytest.mark.parametrize("row", WRONG.strip().splitlines())
-def test_what_no_instance_could_have_is_refused_with_its_place_and_in_words_of_setups(row):
+def test_what_is_no_setup_is_refused_with_its_place_and_in_words_of_setups(row):
+    """What is checked as in an instance is a row of `tests.cases.bad_instances`."""
     place, value, path, message = row.split(" | ")
     document = put(SETUP, place, ABSENT if value == "ABSENT" else json.loads(value))
     error = refusal(Setup.from_json, json.dumps(document))

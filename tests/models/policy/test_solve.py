@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import depl
-from depl.instances.library import full_names, load
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.policy import counted as counting
 from depl.models.policy import counted_planner, planning, time_limit
@@ -212,31 +211,6 @@ def test_where_no_class_keeps_the_promise_nothing_is_called_infeasible():
     assert "no policy of at most" in found.reason
     with pytest.raises(depl.NotCoveredError, match="no epoch can be trained within maximum_time"):
         solve_policy(limited(0.001))
-
-
-NO_POLICY = ("digits-alexnet", "digits-mobilenet")
-"""Fitted with a margin for plans never run, by which every combination of runs is moved up."""
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("rung", ["static", "optimal"])
-@pytest.mark.parametrize("name", full_names())
-def test_every_shipped_instance_has_a_policy_that_is_accepted(name, rung, monkeypatch):
-    monkeypatch.setattr(planning, "GRIDS", (1024, 4096))
-    try:
-        instance = load(name)
-    except depl.InvalidInputError as error:
-        assert "choose a target" in str(error)  # noqa: PT017 - a family without a target is no instance
-        return
-    found = solve_policy(instance, rung, gap=0.05, time_limit=None)
-    if name in NO_POLICY:
-        assert (found.policy, found.termination) == (None, Termination.EXHAUSTED)
-        assert "moved up by the margin for plans that were never run" in found.reason
-        return
-    assert found.policy is not None, found.reason
-    assert (found.restriction == "") == keeps_time(instance)
-    if found.policy.certificate.method == "ledger":
-        assert not simulate(instance, found.policy, 20_000, seed=3).refuted
 
 
 # --- counted over combinations of runs ------------------------------------------------------------------

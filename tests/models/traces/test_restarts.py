@@ -167,12 +167,8 @@ def require_kept(log: Log, on_repeated: str, wanted: list[tuple[Line, ...]] | No
 
 
 @given(trained())
-def test_what_is_read_is_always_a_branch_that_was_trained(log):
+def test_what_is_read_is_a_branch_that_was_trained_the_last_or_the_first_or_all_is_refused(log):
     require_kept(log, "last", without_end([part[-1] for part in log.branches]))
-
-
-@given(trained())
-def test_the_branch_before_anything_was_repeated_is_read_or_all_is_refused(log):
     starts, beyond = [], False
     for part in log.branches:
         before = [branch for branch, after in pairwise(part) if len(after) <= len(branch)]
