@@ -22,7 +22,7 @@ from depl.benchmarks.studies.promises_held_out import (
     fixed_plans,
 )
 from depl.models.traces.table import Traces
-from tests.models.estimation.test_affine import EPOCHS, drawn
+from tests.cases.affine_runs import EPOCHS, drawn
 
 
 def test_delivered_shares_are_means_over_draws_and_refusals_are_counted_beside_them():

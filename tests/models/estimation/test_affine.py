@@ -16,38 +16,10 @@ from depl.models.estimation.choices import plans_needed
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.affine_law import Position, maturity, positions
 from depl.models.problem.counting import LARGEST_RETENTION
-from depl.models.traces.table import Schedule, Traces, joined
+from depl.models.traces.table import joined
+from tests.cases.affine_runs import CUT, FULL, STARTS, drawn, schedule, truth
 from tests.cases.fit_cases import traces_of, without_first_epoch
 from tests.problems import refusal
-
-FULL, CUT = ("full", "edge"), ("cut", "edge")
-EPOCHS = 8
-STARTS = (2, 3, 5)
-
-
-def schedule(start: int) -> Schedule:
-    return (FULL,) * start + (CUT,) * (EPOCHS - start)
-
-
-def truth(item: Position) -> tuple[float, float, float]:
-    """Intercept, slope of the start and retention that the traces are drawn from."""
-    if item.previous is None:
-        return 0.2 + 0.01 * item.age, 0.0, 0.5 + 0.03 * item.age
-    return 0.3 - 0.02 * item.age, 0.004 * item.age, 0.1 if item.age == 1 else 0.9 - 0.05 * item.age
-
-
-def drawn(runs: int, noise: float, seed: int, starts: tuple[int, ...] = STARTS) -> Traces:
-    """``runs`` runs of every start, from a random loss, with normal residuals."""
-    rng, tables = np.random.default_rng(seed), []
-    for start in starts:
-        losses = [2 + rng.uniform(size=runs)]
-        for item in positions(schedule(start)):
-            intercept, slope, retention = truth(item)
-            shift = intercept + slope * maturity(item.start)
-            losses.append(shift + retention * losses[-1] + noise * rng.normal(size=runs))
-        names = [model for model, _ in schedule(start)]
-        tables.append(traces_of(np.array(losses).T, names, "edge", f"{start}-"))
-    return joined(tables)
 
 
 @pytest.mark.parametrize(("slope", "wanted"), [(-0.5, 0.0), (0.4, 0.4), (1.7, LARGEST_RETENTION)])

@@ -18,8 +18,8 @@ from depl.models.problem.affine_law import (
 )
 from depl.models.problem.counting import LARGEST_RETENTION
 from depl.models.problem.traced_law import traced_law
+from tests.cases.affine_runs import drawn
 from tests.cases.memory_cases import CUT, FAR, FULL, random_law
-from tests.models.estimation.test_affine import drawn
 from tests.oracles.traced_law import Oracle, places
 
 AGAIN = (FULL, FULL, FAR, FULL, FULL)
