@@ -10,13 +10,11 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from scipy import stats
 
-import depl
 from depl.models.problem.laws import InverseGamma, Normal
 from depl.models.risk import certify
 from depl.models.risk.certify import certified_margin, certified_quantile, certified_violation
 from depl.models.risk.closed_sums import closed_quantile, closed_violation
-from depl.models.solving.result import Solution
-from tests.problems import atoms, instance, loss, model, site, student
+from tests.problems import atoms, loss, student
 
 PAPER = InverseGamma(mean=1.0, variance=0.03)
 HUNDREDTH = Fraction(1, 100)
@@ -24,25 +22,6 @@ LETTERS = atoms(1.0, 2.0)
 T, OPEN = student(3.0, 0.3, 0.1), student(3.0)
 ROOTS = atoms(*np.sqrt(np.arange(2.0, 20.0)).tolist())
 NARROW = student(8, 0.01, 0.003, 0, 0.03)
-
-
-@pytest.mark.parametrize(
-    ("given", "evaluator"),
-    [
-        (loss(20.0), "exact sum"),
-        (loss(20.0, (-1.0, LETTERS, 3)), "exact sum"),
-        (loss(20.0, (-1.0, PAPER, 3)), "contour"),
-        (loss(20.0, (-1.0, PAPER, 3), (1.0, LETTERS)), "contour"),
-        (loss(20.0, (-1.0, PAPER, 3), (1.0, T, 1)), "contour with cores"),
-        (loss(20.0, (1.0, T, 1)), "closed sum"),
-        (loss(20.0, (1.0, T, 2), (-1.0, LETTERS, 3)), "closed sum"),
-        (loss(20.0, (1.0, T, 3)), "directed grid"),
-    ],
-)
-def test_each_kind_of_loss_goes_to_its_evaluator(given, evaluator):
-    interval = certified_violation(given, 18.0)
-    assert evaluator in interval.how
-    assert 0 <= interval.lower <= interval.upper <= 1
 
 
 @pytest.mark.parametrize(
@@ -125,26 +104,3 @@ def test_where_a_contour_cannot_bracket_the_quantile_the_grid_has_it(ends, monke
     assert found.how == "directed grid"
     assert found.lower <= exact.upper
     assert exact.lower <= found.upper
-
-
-@pytest.mark.parametrize("method", ["exact", "enumerate"])
-def test_an_optimum_is_proved_where_atoms_meet_a_switch_at_the_last_digits(method):
-    """b after a, or a after b, keeps omega by 1e-7: .577485 in place of 4 / 3 for twice a."""
-    jump = student(7.0, 0.0, 0.2)
-    problem = instance(
-        model("a", LETTERS, demand=1, size=0),
-        model("b", 1, demand=0.1, size=0),
-        clusters=site("c", 10, 10, 1),
-        datasets={"d": 1},
-        switches={("a", "b"): jump, ("b", "a"): jump},
-        initial_loss=5,
-        maximum_loss=2.2,
-        quantile_level=0.413643213,
-        maximum_epochs=2,
-        maximum_time=3,
-    )
-    kept = 0.5 * (stats.t.cdf(1, 7) + stats.t.cdf(-4, 7))
-    assert kept == pytest.approx(0.413643213, abs=2e-7)
-    result = depl.solve(problem, method=method, time_limit=30)
-    assert result.solution is Solution.PROVEN_OPTIMAL
-    assert result.cost == pytest.approx(0.577485, abs=1e-6)

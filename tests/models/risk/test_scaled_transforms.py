@@ -44,7 +44,7 @@ def require_balls(law, factors, nodes, rows, values, bounds):
 
 
 @pytest.mark.parametrize("law", LAWS, ids=str)
-@pytest.mark.parametrize("length", [0.0, 1.1, pytest.param(4.0, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("length", [0.0, 1.1])
 def test_errors_are_within_their_bounds_which_are_small(law, length):
     factors, nodes = factors_and_nodes(law, 2000, length)
     values, bounds = scaled_log_transforms(law, factors, nodes)
@@ -69,31 +69,13 @@ def test_the_epochs_of_eq_8_are_interpolated_though_the_first_are_computed_direc
 
 
 def continued(law, z):
-    """E exp(-z X) on the cut plane, beyond the imaginary axis, in mpmath."""
-    if isinstance(law, InverseGamma):
-        a, b = law.shape_scale()
-        return (
-            2 * (b * z) ** (mpmath.mpf(a) / 2) * mpmath.besselk(a, 2 * mpmath.sqrt(b * z)) / mpmath.gamma(a)
-        )
-    mu, sigma = law.log_parameters()
-    turn = mpmath.arg(z)  # along this line exp(y) z is real and above 0
-
-    def integrand(t):
-        y = sigma * t - 1j * turn
-        return mpmath.exp(-(y**2) / (2 * sigma**2) - z * mpmath.exp(mu + y)) / mpmath.sqrt(2 * mpmath.pi)
-
-    return mpmath.quad(integrand, [-14, -7, 0, 7, 14])
+    """E exp(-z X) of an inverse gamma on the cut plane, beyond the imaginary axis, in mpmath."""
+    a, b = law.shape_scale()
+    return 2 * (b * z) ** (mpmath.mpf(a) / 2) * mpmath.besselk(a, 2 * mpmath.sqrt(b * z)) / mpmath.gamma(a)
 
 
-@pytest.mark.parametrize(
-    ("law", "places"),
-    [
-        (LAWS[0], [40, 46]),
-        *(pytest.param(LAWS[n], [15, 30, 40, 46], marks=pytest.mark.slow) for n in (1, 4, 6)),
-    ],
-    ids=str,
-)
-def test_the_remainder_stays_below_its_bound_on_the_whole_ellipse(law, places):
+def test_the_remainder_stays_below_its_bound_on_the_whole_ellipse():
+    law = LAWS[0]
     factors, nodes = factors_and_nodes(law, 500, 1.5, nodes=3)
     variable, radius = law.log_variable(), 0.75
     sizes = np.arcsinh(scaled_transforms._HALF_WIDTHS / radius)
@@ -101,7 +83,7 @@ def test_the_remainder_stays_below_its_bound_on_the_whole_ellipse(law, places):
     farthest = middle * np.exp(radius * np.cosh(sizes))
     bounds = scaled_transforms._log_bound(variable, nodes, farthest)
     mean, finite = law.moments().mean, 0
-    for place in places:
+    for place in (40, 46):
         for column, node in enumerate(nodes):
             if not np.isfinite(bounds[place, column]):
                 continue

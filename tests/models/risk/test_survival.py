@@ -16,13 +16,13 @@ from depl.models.problem.laws import Empirical, InverseGamma, Lognormal, Normal
 from depl.models.risk.certify import certified_violation
 from depl.models.risk.survival import POINTS, _chain, survival
 from tests.oracles.atoms import law_of, written
-from tests.problems import student
+from tests.problems import HEAVY, atoms, student
 
 GAMMA = InverseGamma(mean=1, variance=0.3)
 NORMAL = Normal(mean=1, variance=0.5)
 JUMP = student(2.5, 0.3, 0.2)
 BOUNDED = student(4, 0.3, 0.2, 0, 1)
-DICE = Empirical(values=(0.5, 1, 3, -1))
+ROLL = atoms(0.5, 1, 3, -1)
 
 
 def epoch(*terms, shift=0.0):
@@ -51,17 +51,15 @@ def test_normal_epochs_have_their_closed_forms():
 
 LAWS = {
     "inverse gamma": [(-1.0, GAMMA)],
-    "infinite variance": [(-1.0, InverseGamma(shape=1.5, scale=0.5))],
-    "lognormal": [(-1.0, Lognormal(mean=1, variance=2))],
+    "infinite variance": [(-1.0, HEAVY)],
     "truncated": [(1.0, student(3, -1, 1, -4, 1))],
     "far truncated": [(1.0, student(3, 5, 1, -4, -1))],
     "untruncated": [(1.0, student(1.5, -1, 0.5))],
-    "narrow": [(-1.0, Normal(mean=1, variance=1e-8))],
     "wide": [(-1.0, Normal(mean=1, variance=1e4))],
     "gain and jump": [(-3.0, GAMMA), (1.0, student(3, 0.3, 0.2))],
     "two jumps": [(1.0, NORMAL), (-2.0, NORMAL)],
-    "atoms off the grid": [(-1.0, Empirical(values=(0.1, 0.7310001, 3.9)))],
-    "atoms and normal": [(-1.0, Empirical(values=(0.1, 2.0), weights=(1, 3))), (0.3, NORMAL)],
+    "atoms off the grid": [(-1.0, atoms(0.1, 0.7310001, 3.9))],
+    "atoms and normal": [(-1.0, atoms(0.1, 2.0, weights=(1, 3))), (0.3, NORMAL)],
 }
 
 
@@ -77,22 +75,17 @@ def test_one_epoch_is_the_violation(name):
             assert exact.lower <= upper[1] < exact.upper + width
 
 
-@pytest.mark.parametrize(
-    ("law", "points", "width"),
-    [(GAMMA, 2**13, 2.5e-3), (Lognormal(mean=1, variance=0.3), POINTS, 2e-4)],
-    ids=["inverse gamma", "lognormal"],
-)
-def test_where_losses_only_fall_it_is_the_violation_of_every_prefix(law, points, width):
-    steps = [epoch((-4 / (k + 1) ** 0.5, law)) for k in range(1, 13)]
-    upper = upper_ends(18.0, steps, 2.0, points)
+def test_where_losses_only_fall_it_is_the_violation_of_every_prefix():
+    steps = [epoch((-4 / (k + 1) ** 0.5, Lognormal(mean=1, variance=0.3))) for k in range(1, 13)]
+    upper = upper_ends(18.0, steps, 2.0)
     for k in (1, 5, 8, 12):
         exact = certified_violation(compose(18.0, steps[:k]), 2.0)
-        assert exact.lower <= upper[k] < exact.upper + width
+        assert exact.lower <= upper[k] < exact.upper + 2e-4
 
 
 def test_a_walk_in_whole_steps_has_the_reflection_formula_and_is_not_blurred_on_the_grid():
     """P(max of n fair steps < a) = P(-a < S_n <= a), a whole number away from the start."""
-    walk = [epoch((-1.0, Empirical(values=(1.0, -1.0))))] * 20
+    walk = [epoch((-1.0, atoms(1.0, -1.0)))] * 20
     exact = [item.exact for item in survival(8.0, walk, 0.0)]
     tails = stats.binom(20, 0.5)
     assert float(exact[20]) == pytest.approx(sum(tails.pmf(k) for k in range(7, 15)), rel=1e-12)
@@ -102,11 +95,8 @@ def test_a_walk_in_whole_steps_has_the_reflection_formula_and_is_not_blurred_on_
 
 
 CASES = {
-    "normal": [epoch((-1, NORMAL))] * 8,
     "gamma, jump": [epoch((-1, GAMMA))] * 4 + [epoch((-1, GAMMA), (1, JUMP))] + [epoch((-1, GAMMA))] * 3,
-    "gamma, bounded jumps": [epoch((-1, GAMMA), (1, BOUNDED))] * 5,
-    "one heavy epoch with a jump": [epoch((-4, GAMMA), (1, JUMP))],
-    "atoms and a jump": [epoch((-1, DICE), (1, BOUNDED))] * 6,
+    "atoms and a jump": [epoch((-1, ROLL), (1, BOUNDED))] * 6,
     "a sure rise": [epoch((-1, GAMMA))] * 3 + [epoch((-1, NORMAL), shift=2.5)] + [epoch((-1, GAMMA))] * 3,
     "far up and down": [epoch((-1, NORMAL)), epoch((-1, NORMAL), shift=50), epoch((-1, NORMAL), shift=-50)],
     "a sure fall": [epoch((-1, NORMAL), shift=-0.5)] * 3 + [epoch(shift=-1)] + [epoch((1, JUMP))],
@@ -131,11 +121,6 @@ def test_draws_lie_below_the_bound_and_close_to_it(name):
     assert (np.diff(upper) <= 0).all()
 
 
-def test_reached_is_more_likely_than_final_where_losses_rise():
-    steps = CASES["atoms and a jump"]
-    assert upper_ends(5.0, steps, 1.0)[-1] < certified_violation(compose(5.0, steps), 1.0).lower - 0.01
-
-
 def enumerated(initial, steps, maximum_loss):
     """S(k) by walking every path, in fractions."""
     shares = [Fraction(0)] * (len(steps) + 1)
@@ -151,16 +136,15 @@ def enumerated(initial, steps, maximum_loss):
     return shares
 
 
-rounded_values = st.floats(-1.5, 3).map(lambda value: round(value, 3))
-values = st.sampled_from([-1.0, 0.0, 0.5, 1.0, 2.5]) | rounded_values
-atoms = st.builds(Empirical, values=st.lists(values, min_size=1, max_size=3).map(tuple))
-weighted = st.builds(Empirical, values=st.just((1.0, -0.5, 2.0)), weights=st.just((1.0, 2.5, 0.7)))
+values = st.sampled_from([-1.0, 0.0, 0.5, 1.0, 2.5]) | st.floats(-1.5, 3).map(lambda value: round(value, 3))
+some_atoms = st.builds(Empirical, values=st.lists(values, min_size=1, max_size=3).map(tuple))
+weighted = st.just(atoms(1.0, -0.5, 2.0, weights=(1.0, 2.5, 0.7)))
 discrete_steps = st.builds(
     LossStep,
     st.just(1.0),
     st.sampled_from([0.0, -0.25, -0.7, 0.5, 2.0]),
     st.lists(
-        st.builds(Term, st.sampled_from([-2.0, -1.0, -0.37, 0.5, 1.0]), atoms | weighted), max_size=2
+        st.builds(Term, st.sampled_from([-2.0, -1.0, -0.37, 0.5, 1.0]), some_atoms | weighted), max_size=2
     ).map(tuple),
 )
 
@@ -186,7 +170,7 @@ def test_a_loss_on_its_target_has_met_it_atoms_up_to_the_tolerance():
     def exact(initial, steps, maximum_loss):
         return [item.exact for item in survival(initial, steps, maximum_loss)]
 
-    steps = [epoch((-1, Empirical(values=(1.0, 2.0))))]
+    steps = [epoch((-1, atoms(1.0, 2.0)))]
     assert exact(2.0, steps, 1.0) == exact(2.0, steps, 1.0 - 0.9e-9) == [1, 0]
     assert exact(2.0, steps, 1.0 - 1.1e-9) == [1, Fraction(1, 2)]
     assert exact(1.0, [epoch((-1, NORMAL))] * 3, 1.0) == [0, 0, 0, 0]
@@ -195,7 +179,7 @@ def test_a_loss_on_its_target_has_met_it_atoms_up_to_the_tolerance():
 
 def test_the_tolerance_of_atoms_lasts_as_long_as_nothing_else_happened():
     """2e-9 above the target; a fall of 1.5e-9 meets it up to 1e-9, unless a bell of 1e-10 comes with it."""
-    fall, coin = -1.5e-9, Empirical(values=(0.0, 1e-11))
+    fall, coin = -1.5e-9, atoms(0.0, 1e-11)
     assert 0 <= chain(2e-9, [epoch((1.0, coin), shift=fall)], 0.0, 4096)[1] < 1e-6
     bell = Normal(mean=0.0, variance=1e-20)
     exact = np.mean([stats.norm.sf(-0.5e-9, value, 1e-10) for value in coin.values])
@@ -220,7 +204,7 @@ def test_losses_far_from_zero_cover_the_rounding_of_their_sums(maximum_loss):
 def test_what_is_trimmed_below_stays_above():
     """Each epoch leaves out a mass of 2**-44 that stays far above the target: S is 1 for sure."""
     rare = 2.0**-44
-    step = epoch((-1.0, Empirical(values=(1.0, 2.0), weights=(1 - rare, rare))))
+    step = epoch((-1.0, atoms(1.0, 2.0, weights=(1 - rare, rare))))
     assert np.all(_chain(1000.0, [step] * 50, 0.0, 1024, (True,) * 51) >= 1)
 
 

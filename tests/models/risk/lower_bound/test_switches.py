@@ -63,10 +63,9 @@ def test_a_truncated_student_t_has_the_numbers_of_mpmath(law: StudentT, rate: fl
     assert found.widest == pytest.approx(1 / math.sqrt(w))
 
 
-@pytest.mark.parametrize("places", [8, pytest.param(60, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(("law", "rate"), list(itertools.product(BOUNDED, (0.7, 4.0))))
 def test_characteristic_functions_keep_remainder_and_decay_at_random_places(
-    law: StudentT, rate: float, places: int
+    law: StudentT, rate: float
 ) -> None:
     """By Simpson's rule on very many points; beyond W**(-1/2) only the decay counts."""
     found = TiltedSwitch.of(Term(1.0, law), rate)
@@ -79,7 +78,7 @@ def test_characteristic_functions_keep_remainder_and_decay_at_random_places(
     density *= np.array([1, *[4, 2] * 49_999, 4, 1])
     density /= density.sum()
     rng = np.random.default_rng([13, 1])
-    for y in np.exp(rng.uniform(-3, 4, places)) / math.sqrt(w):
+    for y in np.exp(rng.uniform(-3, 4, 8)) / math.sqrt(w):
         f = complex(density @ np.exp(-1j * y * rate * (x - mean)))
         decay = math.exp(-3 * w**2 / found.fourth * math.log1p(y**2 * found.fourth / (6 * w)))
         assert abs(f) <= decay + 1e-7
@@ -157,18 +156,3 @@ def test_divergence_and_f_of_points_are_no_less_than_in_forty_digits() -> None:
 def test_only_laws_of_switches_are_tilted() -> None:
     with pytest.raises(NotCoveredError, match="offers no tilt"):
         TiltedSwitch.of(Term(1.0, InverseGamma(mean=1.0, variance=1.0)), 1.0)
-
-
-@pytest.mark.parametrize("exponent", [-20, 20])
-def test_the_unit_of_the_loss_does_not_matter(exponent: int) -> None:
-    """A power of two rounds nothing; no characteristic function is looked up at fewer points for it."""
-    unit = 2.0**exponent
-    for law, rate in itertools.product(BOUNDED, (0.7, 4.0)):
-        found = TiltedSwitch.of(Term(1.0, law), rate)
-        scaled = student(
-            law.degrees_of_freedom, law.location * unit, law.scale * unit, law.lower * unit, law.upper * unit
-        )
-        same = TiltedSwitch.of(Term(1.0, scaled), rate / unit)
-        assert same.loss == pytest.approx(found.loss * unit, rel=1e-9)
-        for name in ("divergence", "variance", "third", "fourth", "widest"):
-            assert getattr(same, name) == pytest.approx(getattr(found, name), rel=1e-9, abs=1e-12), name
