@@ -105,7 +105,7 @@ TWO_CUT = [(1, student(8, 0.0506, 0.00725, 0, 0.152)), (1, student(3, 0.0594, 0.
 
 LARGE, LARGER = (InverseGamma(shape=size, scale=size) for size in (95591.30344274527, 1e8))
 CORE, BESIDE = student(2, 0, 0.1), student(2, 0, 0.1, -1, 1)
-FORTY = np.round(np.random.default_rng(1).uniform(0, 1, 40), 12)
+THOUSAND = np.round(np.random.default_rng(1).uniform(0, 1, 1000), 12)
 """Values of twelve decimals, which no 64-bit unit holds exactly at every scale."""
 
 PAIRS = [
@@ -122,7 +122,7 @@ PAIRS = [
     ([(-1, SEVEN), *TWO_CUT], -0.1441317855327325, 3e-10),  # which has kinks
     ([(-1, FEW), (1, CORE), (1, BESIDE)], -0.4, 1e-3),
     ([(-1, FEW), (0.5, UNIT), (1, BESIDE)], -0.2, 1e-9),
-    ([(-1, atoms(*FORTY)), *[(-1, student(5, 0.3, 0.1))] * 2], -0.9, 2e-4),
+    ([(-1, atoms(*THOUSAND[:40])), *[(-1, student(5, 0.3, 0.1))] * 2], -0.9, 2e-4),
     # large shapes: scipy's density is off by 2e-10, its tail by a third at 1e8
     ([(-1, Normal(mean=1, variance=0.24948191479055543), 4), (-1, LARGE, 2)], -7.25, 1e-8),
     *(([(1, LARGER)], 1e8 / (1e8 - place * 1e4), 0.01) for place in (4.5, 5.65, 20.0)),
@@ -415,24 +415,24 @@ def test_what_lies_above_the_cells_is_in_the_upper_bound():
 
 
 def in_unit(unit: float, kind: str) -> tuple[float, float]:
-    """P(sum < 0.9) of forty atoms and what is beside them, all losses given in this unit."""
+    """P(sum < 0.9) of a thousand atoms and a normal law, or forty and two others, in this unit of losses."""
     ends = (-unit, unit) if kind == "cut" else ()
-    law, count = student(5, 0.3 * unit, 0.1 * unit, *ends), 2
+    values, law, count = THOUSAND[:40], student(5, 0.3 * unit, 0.1 * unit, *ends), 2
     if kind == "normal":
-        law, count = Normal(mean=0.5 * unit, variance=(0.1 * unit) ** 2), 1
-    found = tail([draw(unit * FORTY, -1.0), increment(-1, law, count)], -0.9 * unit)
+        values, law, count = THOUSAND, Normal(mean=0.5 * unit, variance=(0.1 * unit) ** 2), 1
+    found = tail([draw(unit * values, -1.0), increment(-1, law, count)], -0.9 * unit)
     return float(found.lower), float(found.upper)
 
 
 @pytest.mark.parametrize("unit", [1e-13, 1e-30, 1e20])
 @pytest.mark.parametrize(("kind", "width"), [("normal", 1e-9), ("heavy", 2e-4), ("cut", 2e-4)])
-def test_laws_beside_forty_atoms_do_not_depend_on_the_unit(kind, width, unit):
+def test_laws_beside_atoms_do_not_depend_on_the_unit(kind, width, unit):
     (lower, upper), (least, most) = in_unit(unit, kind), in_unit(1.0, kind)
     assert lower <= most * (1 + 1e-12)
     assert least <= upper * (1 + 1e-12)
     assert max(upper - lower, most - least) <= width * upper
     if kind == "normal":
-        expected = stats.norm.cdf((0.9 - FORTY - 0.5) / 0.1).mean()
+        expected = stats.norm.cdf((0.9 - THOUSAND - 0.5) / 0.1).mean()
         assert least <= expected * (1 + 1e-12)
         assert expected <= most * (1 + 1e-12)
 
