@@ -4,10 +4,11 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 
+import msgspec
 import numpy as np
 
 from depl.models.problem.epochs import Load
-from depl.models.problem.instance import Dataset, Instance, Model
+from depl.models.problem.instance import ComputeTable, Dataset, Instance, Model
 from depl.models.problem.laws import Forbidden, Normal
 from depl.models.problem.learning import (
     DataLaw,
@@ -74,6 +75,30 @@ def crowded(
         maximum_time=3.0 * epochs,
         round_deadline=tau,
     )
+
+
+TABLES = ("each", "all", "mixed", "idle")
+"""A table per dataset, one for any data, models of both kinds and without tables, datasets without work."""
+
+
+def tabled(rng: np.random.Generator, given: Instance, kind: str) -> Instance:
+    """The same with work from tables around what the data ask for."""
+    models = []
+    for m, item in enumerate(given.models):
+        own = kind if kind != "mixed" else ("each", "all", "none")[m % 3]
+        works = {
+            data.name: data.workload * (own != "idle" or not i % 2) for i, data in enumerate(given.datasets)
+        }
+        rows = {None: 4.0} if own == "all" else works
+        tables = tuple(
+            ComputeTable(
+                dataset=name,
+                epochs=tuple(item.demand * work * rng.uniform(0.7, 1.3, given.target.maximum_epochs)),
+            )
+            for name, work in rows.items()
+        )
+        models.append(msgspec.structs.replace(item, compute=None if own == "none" else tables))
+    return given.replace(models=tuple(models))
 
 
 def _fading(rng: np.random.Generator, name: str) -> Model:

@@ -9,7 +9,6 @@ import pytest
 
 import depl
 from depl.heuristics.auto import method as module
-from depl.instances.library import Entry, describe
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
@@ -282,13 +281,3 @@ def test_turns_are_counted_in_cpu_seconds(monkeypatch: pytest.MonkeyPatch) -> No
     assert over() == [True, True, True]
     turns["limited"].report(1.0, 0.0)
     assert told == [20.0]  # progress is told by the clock
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("entry", describe(), ids=lambda entry: entry.name)
-def test_every_shipped_instance_is_proved_cheapest(entry: Entry) -> None:
-    """What the changelog says, at every target of its family."""
-    for target in entry.targets or (None,):
-        instance = depl.load(entry.name, target)
-        if instance.declares_laws:
-            assert solve(instance, "auto", time_limit=60).solution is Solution.PROVEN_OPTIMAL

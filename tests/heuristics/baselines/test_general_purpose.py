@@ -56,21 +56,6 @@ def test_the_greedy_takes_the_densest_item_and_pays_for_it():
     assert depl.solve(knapsack, "density-greedy").cost == pytest.approx(10)
 
 
-def test_the_same_seed_gives_the_same_plan_and_another_seed_another_search():
-    instance = SMALL[0]
-    first, again = (solved(instance, "random", seed=3) for _ in range(2))
-    assert first.plan == again.plan
-    wide = depl.load("paper-alexnet-deadline-9")
-    costs = {depl.solve(wide, "random", seed=seed, options={"draws": 1}).cost for seed in range(3)}
-    assert len(costs) > 1
-
-
-@pytest.mark.parametrize("value", [0, 1.5, True, "many"])
-def test_an_impossible_count_is_refused(value, tiny):
-    with pytest.raises(depl.InvalidInputError, match=r"draws: must be a whole number from 1 on"):
-        depl.solve(tiny, "random", options={"draws": value})
-
-
 @pytest.mark.parametrize("drafts", [6, pytest.param(25, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("instance", SMALL[:3], ids=lambda item: item.name)
 def test_an_appraisal_agrees_with_the_evaluation_of_the_plan(instance, drafts):

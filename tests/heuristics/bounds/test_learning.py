@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from depl.heuristics.bounds import learning as module
-from depl.heuristics.bounds.learning import Learning, distinct_terms, scaled
+from depl.heuristics.bounds.learning import Learning
 from depl.instances.generator import random_instances
 from depl.models.foundation.errors import NotCoveredError
-from depl.models.problem.epochs import LossStep, Term, compose, loss_step
-from depl.models.problem.instance import Instance, Model, Switch
-from depl.models.problem.laws import Deterministic, Empirical, Forbidden, InverseGamma, Normal
+from depl.models.problem.epochs import LossStep, compose, loss_step
+from depl.models.problem.instance import Instance, Model
+from depl.models.problem.laws import Deterministic, Empirical, InverseGamma
 from depl.models.problem.learning import ConstantImprovement, InverseSqrtImprovement
 from tests.cases.loop_cases import nonempty_sets
 
@@ -37,7 +37,11 @@ def test_sums_of_moments_and_terms_are_those_of_the_final_loss(drawn: tuple[Inst
     switched = 0
     for instance in drawn:
         learning = Learning.of(instance)
-        sets = nonempty_sets(instance)
+        sets, names = nonempty_sets(instance), [item.name for item in instance.models]
+        assert learning.allowed.tolist() == [
+            [instance.may_follow(before, name) for name in names]
+            for before in (*names, instance.target.initial_model)
+        ]
         for models in sequences(instance, rng):
             data = [sets[rng.integers(len(sets))] for _ in models]
             factors = [instance.learning_factor(chosen) for chosen in data]
@@ -96,44 +100,7 @@ def test_an_infinite_variance_gets_its_mean_as_a_stand_in(steady: Instance) -> N
     assert np.isfinite(switches).all()
 
 
-def test_switches_are_listed_by_what_was_trained_before(steady: Instance) -> None:
-    models = tuple(
-        Model(name=name, size=1, improvement=ConstantImprovement(noise=Deterministic(value=1)))
-        for name in "abc"
-    )
-    instance = steady.replace(
-        models=models,
-        other_switches=Normal(mean=0.5, variance=0.25),
-        switches=(
-            Switch(previous="a", following="b", law=Deterministic(value=-1)),
-            Switch(previous="c", following="a", law=Forbidden()),
-        ),
-        initial_model="c",
-    )
-    learning = Learning.of(instance)
-    assert learning.allowed.tolist() == [[True] * 3, [True] * 3, [False, True, True], [False, True, True]]
-    assert learning.switch_losses.tolist() == [[0, -1, 0.5], [0.5, 0, 0.5], [0, 0.5, 0], [0, 0.5, 0]]
-    assert learning.switch_variances.tolist() == [[0, 0, 0.25], [0.25, 0, 0.25], [0, 0.25, 0], [0, 0.25, 0]]
-    assert [[step is None for step in row] for row in learning.switches] == [
-        [True, False, False],
-        [False, True, False],
-        [True, False, True],
-        [True, False, True],
-    ]
-    alone = Learning.of(instance.replace(initial_model=None))
-    assert alone.switches[3] == (None, None, None)
-    assert alone.allowed[3].all()
-
-
 def test_losses_that_decay_are_refused(steady: Instance, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "loss_step", lambda *_: LossStep(0.5, -1.0, ()))
     with pytest.raises(NotCoveredError, match="decay by themselves"):
         Learning.of(steady)
-
-
-def test_terms_scale_with_h_and_stay_the_same_object_with_all_data() -> None:
-    term = Term(-2.0, Normal(mean=1, variance=1))
-    assert scaled(term, 1.0) is term
-    assert scaled(term, 0.25) == Term(-0.5, term.law)
-    steps = [LossStep(1.0, 0.0, (term,)), None, LossStep(1.0, 3.0, (term, scaled(term, 0.25)))]
-    assert distinct_terms(steps) == [term, scaled(term, 0.25)]

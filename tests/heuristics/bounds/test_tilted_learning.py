@@ -7,7 +7,6 @@ A plan's target is put where the plan just meets it, as certified. Divergences a
 import itertools
 import math
 from collections.abc import Iterator
-from fractions import Fraction
 
 import msgspec
 import numpy as np
@@ -17,15 +16,14 @@ from depl.heuristics.bounds.learning import Learning
 from depl.heuristics.bounds.requirement import VarianceRange
 from depl.heuristics.bounds.tilted_learning import COARSE, FINE, Tilt, TiltedLearning
 from depl.heuristics.data.sites import DataFactors, listed_sites
-from depl.instances.generator import random_instances
-from depl.instances.heterogeneous import heterogeneous_instance
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.epochs import FinalLoss, Term
-from depl.models.problem.instance import Instance, Switch
+from depl.models.problem.instance import Instance
 from depl.models.problem.laws import InverseGamma, Lognormal, Normal, StudentT
 from depl.models.risk.certify import certified_quantile, certified_violation
 from depl.models.risk.lower_bound.switches import TiltedSwitch
 from tests.oracles.tilted import tilted_term
+from tests.problems import drawn, student, switches
 
 
 def sequence(rng: np.random.Generator, learning: Learning, most: int) -> list[int]:
@@ -174,94 +172,60 @@ def tables_fall(tables: TiltedLearning) -> float:
     return tables.instance.target.initial_loss - tables.instance.target.maximum_loss - 1e-9
 
 
-def of_many_epochs(seed: int, count: int) -> Iterator[tuple[np.random.Generator, Instance]]:
-    rng = np.random.default_rng([14, seed])
-    sizes = {"models": (2, 4), "clusters": (1, 3), "datasets": (1, 4), "maximum_epochs": (20, 60)}
-    for instance in random_instances(rng, count, **sizes):
-        yield rng, instance
-
-
-@pytest.mark.parametrize(("count", "plans"), [(2, 2), pytest.param(50, 6, marks=pytest.mark.slow)])
-def test_random_feasible_plans_obey_their_class(count: int, plans: int) -> None:
-    done = 0
-    for index, (rng, instance) in enumerate(of_many_epochs(1, count)):
-        done += check(instance, rng, plans, 60, fine=index % 4 == 3)
-        low = instance.replace(quantile_level=0.3)
-        assert not TiltedLearning.covers(low, Learning.of(low))
-    assert done > 0.4 * count * plans
-
-
-def mixed(rng: np.random.Generator, instance: Instance) -> Instance:
+def mixed(rng: np.random.Generator, given: Instance) -> Instance:
     """Models of very different laws and Student-t switches, some of them wild, some lowering the loss."""
-    kinds = [
-        lambda mean: InverseGamma(mean=mean, variance=mean**2 * float(rng.uniform(0.01, 4))),
-        lambda mean: Lognormal(mean=mean, variance=mean**2 * float(rng.uniform(0.01, 3))),
-        lambda mean: Normal(mean=mean, variance=mean**2 * float(rng.uniform(0.01, 2))),
-        lambda mean: InverseGamma(shape=float(rng.uniform(1.3, 3)), scale=mean),
-    ]
     models = []
-    for model in instance.models:
-        improvement = model.improvement
-        noise = kinds[int(rng.integers(len(kinds)))](float(rng.uniform(0.5, 1.5)))
-        models.append(
-            msgspec.structs.replace(model, improvement=msgspec.structs.replace(improvement, noise=noise))
-        )
-    names = [model.name for model in models]
-    unit = abs(float(Learning.of(instance).gains.mean()))
+    for item in given.models:
+        mean = float(rng.uniform(0.5, 1.5))
+        noise = (
+            InverseGamma(mean=mean, variance=mean**2 * float(rng.uniform(0.01, 4))),
+            Lognormal(mean=mean, variance=mean**2 * float(rng.uniform(0.01, 3))),
+            Normal(mean=mean, variance=mean**2 * float(rng.uniform(0.01, 2))),
+            InverseGamma(shape=float(rng.uniform(1.3, 3)), scale=mean),
+        )[int(rng.integers(4))]
+        improvement = msgspec.structs.replace(item.improvement, noise=noise)
+        models.append(msgspec.structs.replace(item, improvement=improvement))
+    unit = abs(float(Learning.of(given).gains.mean()))
 
     def law() -> StudentT | Normal:
-        scale = unit * math.exp(rng.uniform(-2, 1.5))
-        location = unit * float(rng.uniform(-0.5, 2))
-        freedom = float(rng.uniform(1.2, 12))
-        match int(rng.integers(4)):
-            case 0:
-                return Normal(mean=location, variance=scale**2)
-            case 1:
-                return StudentT(degrees_of_freedom=freedom, location=location, scale=scale)
-            case 2:
-                return StudentT(
-                    degrees_of_freedom=freedom, location=location, scale=scale, lower=0, upper=8 * unit
-                )
-            case _:
-                return StudentT(
-                    degrees_of_freedom=freedom,
-                    location=location,
-                    scale=scale,
-                    lower=location - 30 * scale,
-                    upper=location + scale,
-                )
+        scale, location = unit * math.exp(rng.uniform(-2, 1.5)), unit * float(rng.uniform(-0.5, 2))
+        free = student(float(rng.uniform(1.2, 12)), location, scale)
+        return (
+            Normal(mean=location, variance=scale**2),
+            free,
+            msgspec.structs.replace(free, lower=0.0, upper=8 * unit),
+            msgspec.structs.replace(free, lower=location - 30 * scale, upper=location + scale),
+        )[int(rng.integers(4))]
 
-    switches = tuple(Switch(previous=a, following=b, law=law()) for a, b in itertools.permutations(names, 2))
-    return msgspec.structs.replace(instance, models=tuple(models), switches=switches)
+    pairs = itertools.permutations([item.name for item in models], 2)
+    return given.replace(models=tuple(models), switches=switches({pair: law() for pair in pairs}))
 
 
-def of_mixed_models(seed: int, count: int) -> Iterator[tuple[np.random.Generator, Instance]]:
-    rng = np.random.default_rng([15, seed])
+def of_many_epochs(seed: int, count: int, wild: bool) -> Iterator[Instance]:
+    """Drawn ones, or those of which all laws are changed."""
     sizes = {"models": (2, 4), "clusters": (1, 2), "datasets": (1, 4), "maximum_epochs": (20, 60)}
-    for instance in random_instances(rng, count, **sizes):
-        if all(hasattr(model.improvement, "noise") for model in instance.models):
-            yield rng, mixed(rng, instance)
-
-
-@pytest.mark.parametrize(("count", "plans"), [(3, 2), pytest.param(30, 6, marks=pytest.mark.slow)])
-def test_plans_of_very_different_models_and_wild_switches_obey_their_class(count: int, plans: int) -> None:
-    done = sum(check(instance, rng, plans, 60) for rng, instance in of_mixed_models(1, count))
-    assert done > count * plans / 6
+    rng = np.random.default_rng([15, seed])
+    for instance in drawn([14, seed], count, **sizes):
+        if not wild:
+            yield instance
+        elif all(hasattr(item.improvement, "noise") for item in instance.models):
+            yield mixed(rng, instance)
 
 
 @pytest.mark.parametrize(
-    ("models", "epochs", "plans"), [(2, 15, 2), pytest.param(3, 60, 3, marks=pytest.mark.slow)]
+    ("level", "wild", "fine"),
+    [
+        pytest.param(None, True, False, id="very different models and wild switches"),
+        pytest.param(None, False, True, id="drawn laws in fine classes"),
+        pytest.param(0.5, False, False, id="half of the probability"),
+        pytest.param(0.999, False, False, id="nearly all of the probability"),
+    ],
 )
-def test_plans_of_the_heterogeneous_family_obey_their_class(models: int, epochs: int, plans: int) -> None:
-    rng = np.random.default_rng([14, 3])
-    instance = heterogeneous_instance(rng, clusters=2, datasets=3, models=models, maximum_epochs=epochs)
-    assert check(instance, rng, plans, epochs, fine=True) > 1
-
-
-@pytest.mark.parametrize("level", [Fraction(1, 2), Fraction(999, 1000)])
-@pytest.mark.parametrize("count", [2, pytest.param(4, marks=pytest.mark.slow)])
-def test_plans_obey_their_class_at_other_levels(level: Fraction, count: int) -> None:
-    done = 0
-    for rng, instance in of_many_epochs(4, count):
-        done += check(instance.replace(quantile_level=float(level)), rng, 2, 40)
-    assert done > count / 3
+def test_random_feasible_plans_obey_their_class(level: float | None, wild: bool, fine: bool) -> None:
+    rng, done = np.random.default_rng([14, 1]), 0
+    for instance in of_many_epochs(4, 3, wild):
+        asked = instance if level is None else instance.replace(quantile_level=level)
+        done += check(asked, rng, 3, 40, fine=fine)
+    assert done > 1
+    low = instance.replace(quantile_level=0.3)
+    assert not TiltedLearning.covers(low, Learning.of(low))

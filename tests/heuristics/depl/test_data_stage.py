@@ -3,6 +3,7 @@
 import itertools
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,11 +13,11 @@ from depl.heuristics.bounds.learning import Learning
 from depl.heuristics.bounds.requirement import Requirement, VarianceRange, largest_variance
 from depl.heuristics.data.sites import DataFactors, Sites, listed_sites
 from depl.heuristics.depl.data_stage import DataChoice, DataPart, DataStage
-from depl.instances.generator import random_instances
 from depl.models.problem.instance import Dataset, Instance, Transfer
 from depl.models.problem.plan import Plan
 from tests.cases.loop_cases import moments, plain
 from tests.oracles.brute_force import every_plan
+from tests.problems import drawn
 
 Assignment = dict[int, int]
 """The site, by position, of every cluster that trains."""
@@ -63,10 +64,6 @@ def contained(stage: DataStage, assignment: Assignment, choice: DataChoice) -> b
     return all(choice.get(n) == stage.sites.sites[o].datasets for n, o in assignment.items())
 
 
-def parts(stage: DataStage) -> list[DataPart]:
-    return list(stage._waiting)
-
-
 def of_plan(instance: Instance, stage: DataStage, plan: Plan) -> Assignment:
     position = {(site.cluster, site.datasets): o for o, site in enumerate(stage.sites.sites)}
     names = [item.name for item in instance.clusters]
@@ -76,54 +73,11 @@ def of_plan(instance: Instance, stage: DataStage, plan: Plan) -> Assignment:
     }
 
 
-@pytest.fixture(scope="module", params=[5, pytest.param(25, marks=pytest.mark.slow)])
-def relaxed(request: pytest.FixtureRequest) -> list[Instance]:
-    """Time for everything: every assignment has a plan."""
+def test_every_assignment_is_contained_in_a_suggestion_and_choices_come_in_the_order_of_their_bounds():
+    """With time for everything every assignment has a plan."""
     sizes = {"models": (1, 2), "clusters": (1, 3), "datasets": (1, 2), "maximum_epochs": (1, 3)}
-    drawn = random_instances(np.random.default_rng([6, 4]), request.param, **sizes)
-    return [item.replace(maximum_time=1e4, round_deadline=1e3) for item in drawn]
-
-
-def test_every_assignment_of_a_divided_part_lies_in_one_of_the_two(relaxed: list[Instance]) -> None:
-    """An idle cluster whose one site costs nothing to bring may be counted with it and without it."""
-    divisions, leaves = 0, 0
-    for instance in relaxed:
-        stage = begun(instance, anything(instance))
-        every = list(assignments(stage))
-        transfers = stage.sites.transfers
-        for _ in range(300):
-            before = parts(stage)
-            found = stage.next(lambda: math.inf)
-            stage.divide(math.inf)
-            if found is None:
-                break
-            after = parts(stage)
-            [divided] = [part for part in before if all(part is not other for other in after)]
-            children = [part for part in after if all(part is not other for other in before)]
-            mine = [item for item in every if lies_in(item, divided)]
-            if not children:
-                leaves += 1
-                assert all(contained(stage, item, found[0]) for item in mine)
-                continue
-            divisions += 1
-            assert len(children) <= 2
-            for child in children:
-                assert (child.allowed <= divided.allowed).all()
-                assert (child.obliged >= divided.obliged).all()
-            changed = np.flatnonzero(np.any([divided.allowed != c.allowed for c in children], axis=0))
-            [n] = {stage.sites.sites[o].cluster for o in changed} or {int(np.argmax(children[0].obliged))}
-            for item in mine:
-                count = sum(lies_in(item, child) for child in children)
-                free = n not in item and (transfers[divided.allowed & (stage._clusters == n)] == 0).any()
-                assert count == 1 or (free and count == 2)
-        else:
-            pytest.fail("does not end")
-    assert divisions > 8 * len(relaxed)
-    assert leaves > 4 * len(relaxed)
-
-
-def test_every_assignment_is_contained_in_a_suggestion_and_choices_come_in_the_order_of_their_bounds(relaxed):
-    for instance in relaxed:
+    for drawn_one in drawn([6, 4], 5, **sizes):
+        instance = drawn_one.replace(maximum_time=1e4, round_deadline=1e3)
         stage, choices, last = begun(instance, anything(instance)), [], -math.inf
         reached = stage.least
         assert stage.next(lambda limit=reached: limit) is None  # nothing from the cutoff on
@@ -136,55 +90,30 @@ def test_every_assignment_is_contained_in_a_suggestion_and_choices_come_in_the_o
         assert stage.least == math.inf
 
 
-@pytest.fixture(scope="module", params=[12, pytest.param(25, marks=pytest.mark.slow)])
-def with_plans(
-    request: pytest.FixtureRequest,
-) -> list[tuple[Instance, list[tuple[float, Plan, float, float]]]]:
+def test_bounds_of_parts_hold_for_all_plans_and_the_data_of_the_cheapest_are_suggested_below_its_cost():
     sizes = {"models": (1, 2), "clusters": (1, 2), "datasets": (1, 2), "maximum_epochs": (1, 3)}
-    drawn = random_instances(np.random.default_rng([6, 5]), request.param, **sizes)
-    return [
-        (item, [(cost, plan, *moments(item, plan)) for cost, plan in every_plan(item)])
-        for item in drawn
-        if np.isfinite(Learning.of(item).variances).all()
-    ]
-
-
-def test_the_bound_of_a_part_holds_for_all_its_plans(with_plans):
-    compared = 0
-    for instance, plans in with_plans:
-        learning = Learning.of(instance)
-        largest = largest_variance(learning.variances, learning.switch_variances)
-        requirement = Requirement(1.0, (VarianceRange(0.0, largest, 0.0, 0.0),))
-        stage = begun(instance, requirement)
-        kept = [(cost, of_plan(instance, stage, plan)) for cost, plan, gain, _ in plans if gain >= 1.0]
-        for _ in range(10):
-            for part in parts(stage):
-                least = min((cost for cost, item in kept if lies_in(item, part)), default=math.inf)
-                assert part.expected <= least
-                compared += math.isfinite(least)
-            if stage.next(lambda: math.inf) is None:
-                break
-    assert compared > 4 * len(with_plans)
-
-
-def test_the_data_of_the_cheapest_plan_are_suggested_before_their_bound_reaches_its_cost(with_plans):
-    found_late = 0
-    for instance, plans in with_plans:
-        learning = Learning.of(instance)
-        largest = largest_variance(learning.variances, learning.switch_variances)
+    given = [item for item in drawn([6, 5], 12, **sizes) if np.isfinite(Learning.of(item).variances).all()]
+    compared = late = 0
+    for instance in given:
+        plans = [(cost, plan, moments(instance, plan)[0]) for cost, plan in every_plan(instance)]
         for fall in (0.3, 1.0, 2.5):
-            kept = [(cost, plan) for cost, plan, gain, _ in plans if gain >= fall]
+            stage = begun(instance, replace(anything(instance), fall=fall))
+            kept = [(cost, of_plan(instance, stage, plan)) for cost, plan, gained in plans if gained >= fall]
             if not kept:
                 continue
-            least, plan = min(kept, key=lambda pair: pair[0])
-            stage = begun(instance, Requirement(fall, (VarianceRange(0.0, largest, 0.0, 0.0),)))
-            wanted = of_plan(instance, stage, plan)
-            choices = []
-            while (found := stage.next(lambda limit=least * (1 + 1e-9): limit)) is not None:
-                choices.append(found[0])
+            least, wanted = min(kept, key=lambda pair: pair[0])
+            choices, found = [], True
+            while found is not None:
+                for part in stage._waiting:
+                    inside = [cost for cost, item in kept if lies_in(item, part)]
+                    assert part.expected <= min(inside, default=math.inf)
+                    compared += bool(inside)
+                found = stage.next(lambda limit=least * (1 + 1e-9): limit)
+                choices.extend([found[0]] if found else [])
             assert any(contained(stage, wanted, choice) for choice in choices)
-            found_late += not contained(stage, wanted, choices[0])
-    assert found_late >= len(with_plans) / 10
+            late += not contained(stage, wanted, choices[0])
+    assert compared > 4 * len(given)
+    assert late >= len(given) / 10
 
 
 @pytest.fixture

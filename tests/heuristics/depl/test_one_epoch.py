@@ -6,50 +6,29 @@ import numpy as np
 import pytest
 
 import depl
-from depl.models.problem.instance import Cluster, Instance, Model, Transfer
-from depl.models.problem.laws import Deterministic
-from depl.models.problem.learning import ConstantImprovement, InverseSqrtImprovement
+from depl.models.problem.instance import Instance
+from depl.models.problem.learning import InverseSqrtImprovement
 from depl.models.solving.result import Termination
 from tests.cases.loop_cases import plain
-
-QUICK = (3, 13, 18)
-"""Of several models and clusters; the last has no plan."""
+from tests.problems import SURE, model, site, transfers
 
 
 def without_a_second_row(rng: np.random.Generator) -> Instance:
     """Nothing random, one dataset, no transfers, free switches, gains that do not rise, no T_max."""
-    models = tuple(
-        Model(
-            name=f"m{m}",
-            size=float(rng.uniform(0, 0.4)),
-            demand=float(rng.uniform(1, 8)),
-            improvement=InverseSqrtImprovement(
-                scale=float(rng.uniform(0.5, 2)),
-                offset=float(rng.uniform(0, 9)),
-                noise=Deterministic(value=1.0),
-            )
-            if rng.random() < 0.6
-            else ConstantImprovement(noise=Deterministic(value=float(rng.uniform(0.1, 0.5)))),
-        )
-        for m in range(int(rng.integers(1, 4)))
-    )
-    clusters = tuple(
-        Cluster(
-            name=f"c{n}",
-            capacity=30.0,
-            bandwidth=float(rng.uniform(0.5, 2)),
-            unit_cost=float(rng.uniform(0.5, 3)),
-        )
-        for n in range(int(rng.integers(1, 3)))
-    )
+    models = []
+    for m in range(int(rng.integers(1, 4))):
+        size, demand, scale, offset = rng.uniform((0, 1, 0.5, 0), (0.4, 8, 2, 9)).tolist()
+        fading = InverseSqrtImprovement(scale=scale, offset=offset, noise=SURE)
+        models.append(model(f"m{m}", fading if rng.random() < 0.6 else scale / 5, demand, size))
+    ends = (0.5, 0.5), (2, 3)
+    places = [site(f"c{n}", 30, *rng.uniform(*ends).tolist()) for n in range(int(rng.integers(1, 3)))]
     bare = plain(maximum_time=None, round_deadline=1.5, epochs=int(rng.integers(5, 30)))
-    target = 10 - float(rng.uniform(0.3, 3))
-    return bare.replace(models=models, clusters=clusters, maximum_loss=target)
+    return bare.replace(
+        models=tuple(models), clusters=tuple(places), maximum_loss=10 - float(rng.uniform(0.3, 3))
+    )
 
 
-@pytest.mark.parametrize(
-    "seed", [pytest.param(seed, marks=[] if seed in QUICK else pytest.mark.slow) for seed in range(20)]
-)
+@pytest.mark.parametrize("seed", range(4))
 def test_with_one_row_the_loop_costs_less_than_its_bound_and_one_epoch(seed: int) -> None:
     """A theorem of docs/loop.rst, up to the 1e-5 to which the dual is solved."""
     instance = without_a_second_row(np.random.default_rng([6, 12, seed]))
@@ -85,7 +64,6 @@ def test_with_a_time_limit_one_epoch_more_than_the_bound_is_no_theorem() -> None
 def test_sites_that_may_not_be_mixed_are_no_theorem_either() -> None:
     """Ten epochs may be charged for a transfer that one of them pays in full."""
     bare = plain(maximum_time=None, round_deadline=2.0, target=8.0, epochs=10)
-    instance = bare.replace(transfers=(Transfer(dataset="data", cluster="c0", cost=100.0),))
-    result = depl.solve(instance, "depl")
+    result = depl.solve(bare.replace(transfers=transfers({("data", "c0"): 100})), "depl")
     assert result.cost == pytest.approx(100 + 16)
     assert result.lower_bound == pytest.approx(10 + 16, rel=1e-4)
