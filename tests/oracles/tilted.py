@@ -6,16 +6,19 @@ import numpy as np
 from scipy import special
 
 from depl.models.problem.epochs import Term
+from depl.models.problem.laws import Law
 
 _PANEL_ORDER, _HALVINGS = 20, 240
 
 
 class Tilted(NamedTuple):
-    """Logarithm of E exp(s Y), and mean and variance of Y under the density proportional to exp(s y) f(y)."""
+    """Logarithm of E exp(s Y), and cumulants of Y under the density proportional to exp(s y) f(y)."""
 
     log_transform: float
     mean: float
     variance: float
+    third: float
+    fourth: float
 
 
 def tilted_term(term: Term, rate: float) -> Tilted:
@@ -24,7 +27,7 @@ def tilted_term(term: Term, rate: float) -> Tilted:
     if law.is_normal:
         mean, variance, exponent = *law.moments(), rate * coefficient
         logarithm = exponent * (mean + exponent * variance / 2)
-        return Tilted(logarithm, coefficient * (mean + exponent * variance), coefficient**2 * variance)
+        return Tilted(logarithm, coefficient * (mean + exponent * variance), coefficient**2 * variance, 0, 0)
     if law.has_atoms:
         values, weights = law.atoms()
     else:
@@ -38,4 +41,13 @@ def tilted_term(term: Term, rate: float) -> Tilted:
     total = float(special.logsumexp(exponents, b=weights))
     tilted = weights * np.exp(exponents - total)
     mean = float(tilted @ values)
-    return Tilted(total, coefficient * mean, coefficient**2 * float(tilted @ (values - mean) ** 2))
+    second, third, fourth = (float(tilted @ (coefficient * (values - mean)) ** n) for n in (2, 3, 4))
+    return Tilted(total, coefficient * mean, second, third, fourth - 3 * second**2)
+
+
+def tilted_numbers(law: Law, share: float) -> tuple[float, ...]:
+    """E_u X, H, W, T and F of a law tilted by exp(-u X), as `depl.models.risk.lower_bound` has them."""
+    found = tilted_term(Term(-1.0, law), share)
+    divergence = share * found.mean - found.log_transform
+    cumulants = share**2 * found.variance, -(share**3) * found.third, share**4 * found.fourth
+    return -found.mean, divergence, *cumulants

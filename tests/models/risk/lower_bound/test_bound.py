@@ -30,6 +30,7 @@ from depl.models.risk.lower_bound.transform import (
     _remainders,
     circles,
 )
+from tests.oracles.tilted import tilted_numbers
 from tests.problems import student
 
 BOUNDS = (0.005, 0.02, 0.05, 0.1, 0.2, 0.3, 0.45)
@@ -109,30 +110,6 @@ def test_margins_of_gamma_sums_are_right_in_very_many_cases() -> None:
 # --- inverse gamma and lognormal increments: certified probabilities -----------------------------------
 
 
-def numbers(law: InverseGamma | Lognormal, share: float) -> np.ndarray:
-    """E_u X, H, W, T, F by scipy's quadrature in ln x."""
-    frozen = (
-        stats.invgamma(law.shape_scale()[0], scale=law.shape_scale()[1])
-        if isinstance(law, InverseGamma)
-        else stats.lognorm(law.log_parameters()[1], scale=math.exp(law.log_parameters()[0]))
-    )
-    t = np.linspace(math.log(frozen.ppf(1e-14)) - 1.5, math.log(frozen.isf(1e-14)) + 1, 6001)
-    x = np.exp(t)
-    weights = frozen.pdf(x) * x * np.exp(-share * x)
-    total = integrate.simpson(weights, x=t)
-    mean = integrate.simpson(weights * x, x=t) / total
-    k2, k3, m4 = (integrate.simpson(weights * (x - mean) ** n, x=t) / total for n in (2, 3, 4))
-    return np.array(
-        [
-            mean,
-            -math.log(total) - share * mean,
-            share**2 * k2,
-            share**3 * k3,
-            share**4 * (m4 - 3 * k2**2),
-        ]
-    )
-
-
 @pytest.mark.parametrize("kind", [InverseGamma, Lognormal])
 def test_margins_of_inverse_gamma_and_lognormal_sums_are_right(kind: type[InverseGamma | Lognormal]) -> None:
     rng = np.random.default_rng([11, 4])
@@ -142,7 +119,7 @@ def test_margins_of_inverse_gamma_and_lognormal_sums_are_right(kind: type[Invers
         counts = [int(n) for n in rng.integers(1, 40, 2)]
         sizes = rng.uniform(0.3, 2.0, 2)
         rate = math.exp(rng.uniform(-2, 1.5)) / math.sqrt(sum(counts))
-        parts = [numbers(law, rate * c) for law, c in zip(laws, sizes, strict=True)]
+        parts = [np.array(tilted_numbers(law, rate * c)) for law, c in zip(laws, sizes, strict=True)]
         _, h, variance, _, _ = sum(n * part for n, part in zip(counts, parts, strict=True))
         if not 0.15 < h < 3.5:
             continue
@@ -168,7 +145,10 @@ def test_intervals_contain_the_numbers_of_random_sums_with_switches() -> None:
     rng = np.random.default_rng([11, 9])
     laws = [kind(mean=1.0, variance=float(rng.uniform(0.05, 0.8))) for kind in (InverseGamma, Lognormal) * 2]
     shares = rng.uniform(-1.5, 0.5, (4, 3))
-    runs = [[numbers(law, math.exp(x))[1:] for x in row] for law, row in zip(laws, shares, strict=True)]
+    runs = [
+        [np.array(tilted_numbers(law, math.exp(x)))[1:] for x in row]
+        for law, row in zip(laws, shares, strict=True)
+    ]
     reaches = [TiltedTable.of(law, -2.0, 1.0).reach(-1.5, 0.5, math.inf) for law in laws]
     terms = [Term(1.0, student(6.0, 0.1, s, -1.0, 1.0)) for s in (0.2, 0.3)]
     switches = [TiltedSwitch.of(term, 0.8) for term in terms]

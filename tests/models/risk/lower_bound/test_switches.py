@@ -1,6 +1,5 @@
-"""Switches under a tilt against mpmath's quadrature: divergence, mean, cumulants, characteristic function."""
+"""Switches under a tilt against quadrature: divergence, mean, cumulants, characteristic function."""
 
-import functools
 import itertools
 import math
 from fractions import Fraction
@@ -14,6 +13,7 @@ from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.epochs import Term
 from depl.models.problem.laws import Empirical, InverseGamma, Normal, StudentT
 from depl.models.risk.lower_bound.switches import TiltedSwitch
+from tests.oracles.tilted import tilted_numbers
 from tests.problems import student
 
 BOUNDED = (
@@ -23,38 +23,12 @@ BOUNDED = (
 )
 
 
-@functools.cache
-def oracle(law: StudentT, share: float, low: float, high: float) -> tuple[float, ...]:
-    """E_u X, H, W, T, E Z**4 of the law on an interval, by mpmath."""
-    nu, m, s = law.degrees_of_freedom, law.location, law.scale
-
-    @functools.cache  # all integrals have the same places, and five of the six the same tilt
-    def weighed(x: mpmath.mpf, tilt: float) -> mpmath.mpf:
-        return (1 + ((x - m) / s) ** 2 / nu) ** (-(nu + 1) / 2) * mpmath.exp(-tilt * x)
-
-    def moment(tilt: float, power: int, about: mpmath.mpf) -> mpmath.mpf:
-        def integrand(x: mpmath.mpf) -> mpmath.mpf:
-            return weighed(x, tilt) * (x - about) ** power
-
-        points = sorted(
-            {low, high, *(p for p in (m - 4 * s, m - s, m, m + s, m + 4 * s, m + 16 * s) if low < p < high)}
-        )
-        return mpmath.quad(integrand, points)
-
-    with mpmath.workdps(20):
-        plain, total = moment(0, 0, mpmath.mpf(0)), moment(share, 0, mpmath.mpf(0))
-        mean = moment(share, 1, mpmath.mpf(0)) / total
-        second, third, fourth = (share**n * moment(share, n, mean) / total for n in (2, 3, 4))
-        h = -mpmath.log(total / plain) - share * mean
-        return tuple(float(value) for value in (mean, h, second, third, fourth))
-
-
 @pytest.mark.parametrize(
     ("law", "rate"), list(zip(BOUNDED * 2, (0.05, 0.7, 4.0, 4.0, 0.05, 0.7), strict=True))
 )
-def test_a_truncated_student_t_has_the_numbers_of_mpmath(law: StudentT, rate: float) -> None:
+def test_a_truncated_student_t_has_the_numbers_of_quadrature(law: StudentT, rate: float) -> None:
     found = TiltedSwitch.of(Term(1.0, law), rate)
-    mean, h, w, third, fourth = oracle(law, -rate, *law.support())
+    mean, h, w, third, fourth = tilted_numbers(law, -rate)
     assert found.loss == pytest.approx(mean, rel=1e-10, abs=1e-12)
     assert h <= found.divergence <= h * (1 + 1e-8) + 1e-12
     assert found.variance == pytest.approx(w, rel=1e-9)
@@ -72,7 +46,7 @@ def test_characteristic_functions_keep_remainder_and_decay_at_random_places(
     if not math.isfinite(found.fourth):
         assert law.moments().variance * rate**2 >= 2  # most switches of use have a finite one
         return
-    mean, _, w, third, _ = oracle(law, -rate, *law.support())
+    mean, _, w, third, _ = tilted_numbers(law, -rate)
     x = np.linspace(*law.support(), 100_001)
     density = stats.t.pdf(x, law.degrees_of_freedom, law.location, law.scale) * np.exp(rate * (x - x[-1]))
     density *= np.array([1, *[4, 2] * 49_999, 4, 1])
