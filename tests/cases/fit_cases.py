@@ -73,11 +73,7 @@ SHAPE = 2 + 1 / 0.03
 
 
 def draw_traces(
-    models: Sequence[str],
-    runs: int,
-    rng: np.random.Generator,
-    clusters: Sequence[str] = (),
-    prefix: str = "",
+    models: Sequence[str], runs: int, rng: np.random.Generator, clusters: Sequence[str] = (), prefix: str = ""
 ) -> Traces:
     """Runs from a loss of 10 by eq. (8), a model per epoch; ``start_loss`` is the loss right after a switch.
 

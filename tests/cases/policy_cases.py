@@ -7,8 +7,8 @@ import msgspec
 import numpy as np
 
 from depl.models.policy.result import PolicyResult
-from depl.models.problem.instance import Instance, Switch
-from depl.models.problem.laws import Deterministic, Empirical, Forbidden, ImprovementLaw, SwitchLaw, Zero
+from depl.models.problem.instance import Instance
+from depl.models.problem.laws import Empirical, Forbidden, ImprovementLaw, Zero
 from depl.models.problem.policy import Policy
 from depl.models.solving.result import Termination
 from tests.oracles.policy_processes import Tree
@@ -20,22 +20,13 @@ def tiny(
     large: ImprovementLaw | float,
     *,
     prices: tuple[float, float] = (1.0, 2.5),
-    switches: tuple[Switch, ...] = (),
-    other_switches: SwitchLaw | None = None,
-    **target: Any,
+    **more: Any,
 ) -> Instance:
     """Models ``small`` and ``large`` on the cluster ``site``; an epoch costs the price of its model."""
     given = {"initial_loss": 1.0, "maximum_loss": 0.4, "quantile_level": 0.8, "round_deadline": 1.0}
-    return instance(
-        model("small", small, prices[0], 0),
-        model("large", large, prices[1], 0),
-        name="tiny-policy",
-        clusters=site("site", 100, 1, 1),
-        datasets={"data": 1},
-        switches=switches,
-        other_switches=Zero() if other_switches is None else other_switches,
-        **given | target,
-    )
+    fixed = {"name": "tiny-policy", "clusters": site("site", 100, 1, 1), "datasets": {"data": 1}}
+    models = model("small", small, prices[0], 0), model("large", large, prices[1], 0)
+    return instance(*models, **{"other_switches": Zero(), **given, **fixed, **more})
 
 
 TWO = tiny(
@@ -49,20 +40,17 @@ TWO = tiny(
 """Two models on one cluster, with few losses: the large one is needed for 0.9."""
 
 
-def random_tiny(rng: np.random.Generator, epochs: int | None = None, atoms: int = 2) -> Instance:
+def random_tiny(rng: np.random.Generator, epochs: int | None = None, count: int = 2) -> Instance:
     """An instance at random: some with switches that cost or are forbidden, or a model that must be last."""
 
     def law(mean: int) -> Empirical:
-        values = np.sort(rng.choice(np.arange(mean - 3, mean + 4), atoms, replace=False))
-        weights = tuple(rng.integers(1, 4, atoms).astype(float).tolist()) if rng.random() < 0.5 else None
-        return Empirical(values=tuple(round(0.1 * int(x), 1) for x in values), weights=weights)
+        values = np.sort(rng.choice(np.arange(mean - 3, mean + 4), count, replace=False))
+        weights = tuple(rng.integers(1, 4, count).astype(float).tolist()) if rng.random() < 0.5 else None
+        return atoms(*(round(0.1 * int(x), 1) for x in values), weights=weights)
 
-    kinds = [Zero(), Deterministic(value=0.1), Empirical(values=(0.0, 0.2)), Forbidden()]
-    switches = tuple(
-        Switch(previous=a, following=b, law=kinds[int(rng.integers(0, 4))])
-        for a, b in (("small", "large"), ("large", "small"))
-    )
-    extra: dict[str, Any] = {}
+    kinds = Zero(), 0.1, atoms(0.0, 0.2), Forbidden()
+    pairs = ("small", "large"), ("large", "small")
+    extra: dict[str, Any] = {"switches": {pair: kinds[int(rng.integers(0, 4))] for pair in pairs}}
     if rng.random() < 0.25:
         extra["deployable"] = ("large",)
     if rng.random() < 0.25:
@@ -71,8 +59,6 @@ def random_tiny(rng: np.random.Generator, epochs: int | None = None, atoms: int 
         law(int(rng.integers(1, 4))),
         law(int(rng.integers(2, 6))),
         prices=(1.0, round(float(rng.uniform(1.2, 4.0)), 1)),
-        switches=switches,
-        initial_loss=1.0,
         maximum_loss=round(0.1 * int(rng.integers(2, 8)), 1),
         quantile_level=round(float(rng.uniform(0.3, 0.97)), 2),
         maximum_epochs=int(rng.integers(2, 4)) if epochs is None else epochs,

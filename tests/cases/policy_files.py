@@ -21,34 +21,20 @@ SMALL, LARGE = ("small", "site"), ("large", "site")
 
 def document(**changes: Any) -> dict[str, Any]:
     """The file as plain data, with other top-level fields."""
-    return {
-        "format": "depl-policy",
-        "version": 1,
-        "name": "by hand",
-        "instance": "f" * 64,
-        "maximum_loss": 0.3,
-        "quantile_level": 0.9,
-        "maximum_epochs": 3,
-        "failure_cost": 30.0,
-        "multiplier": 30.0,
-        "grid": {"scale": "loss", "origin": 0.0, "step": 0.1, "cells": 20, "target": 3, "limit": 0.3},
-        "start": 0,
-        "nodes": [
-            node(0, None, (training(SMALL, 1),), ((15, 0), (19, -1))),
-            node(1, SMALL, (training(SMALL, 2), training(LARGE, 3)), ((8, 0), (15, 1), (19, -1))),
-            node(2, SMALL, (training(LARGE, 4),), ((19, 0),)),
-            node(2, LARGE, (training(LARGE, 4),), ((3, -1), (19, 0))),
-            node(3, LARGE, (), ((19, -1),)),
-        ],
-        "certificate": {
-            "method": "ledger",
-            "cost": 5.0,
-            "reached": 0.95,
-            "lower_bound": 4.0,
-            "ratio": [4.5, 5.0],
-        },
-        **changes,
-    }
+    head = {"format": "depl-policy", "version": 1, "name": "by hand", "instance": "f" * 64}
+    asked = {"maximum_loss": 0.3, "quantile_level": 0.9, "maximum_epochs": 3}
+    priced = {"failure_cost": 30.0, "multiplier": 30.0}
+    grid = {"scale": "loss", "origin": 0.0, "step": 0.1, "cells": 20, "target": 3, "limit": 0.3}
+    claims = {"method": "ledger", "cost": 5.0, "reached": 0.95, "lower_bound": 4.0, "ratio": [4.5, 5.0]}
+    nodes = [
+        node(0, None, (training(SMALL, 1),), ((15, 0), (19, -1))),
+        node(1, SMALL, (training(SMALL, 2), training(LARGE, 3)), ((8, 0), (15, 1), (19, -1))),
+        node(2, SMALL, (training(LARGE, 4),), ((19, 0),)),
+        node(2, LARGE, (training(LARGE, 4),), ((3, -1), (19, 0))),
+        node(3, LARGE, (), ((19, -1),)),
+    ]
+    told = {"grid": grid, "start": 0, "nodes": nodes, "certificate": claims}
+    return {**head, **asked, **priced, **told, **changes}
 
 
 def by_hand(**changes: Any) -> Policy:
@@ -177,17 +163,10 @@ def digits_policy(last: int = LAST, target: float = TARGET, switch: float = SWIT
         nodes.append(node(epoch, FIRST, both, ((below, 1), (_CELLS - 1, 0)), False))
         nodes.append(node(epoch, SECOND, both[1:], ((met, -1), (_CELLS - 1, 0)), True))
     grid = {"scale": "loss", "origin": 0.0, "step": _STEP, "cells": _CELLS, "target": met, "limit": target}
-    return document(
-        name="digits by hand",
-        maximum_loss=target,
-        maximum_epochs=last,
-        state="observed",
-        failure_cost=100.0,
-        multiplier=100.0,
-        grid=grid,
-        nodes=nodes,
-        certificate={"method": "counted", "cost": 50.0, "reached": 0.9, "runs": 24},
-    )
+    asked = {"maximum_loss": target, "maximum_epochs": last, "failure_cost": 100.0, "multiplier": 100.0}
+    claims = {"method": "counted", "cost": 50.0, "reached": 0.9, "runs": 24}
+    told = {"state": "observed", "grid": grid, "nodes": nodes, "certificate": claims}
+    return document(name="digits by hand", **asked, **told)
 
 
 def decided(

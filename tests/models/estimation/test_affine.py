@@ -3,15 +3,8 @@
 import numpy as np
 import pytest
 
-from depl.models.estimation.affine import (
-    FEWEST,
-    Deviations,
-    careful_deviations,
-    constrained_step,
-    fit_affine,
-    margin,
-    plan_deviations,
-)
+from depl.models.estimation import affine
+from depl.models.estimation.affine import FEWEST, Deviations, careful_deviations, fit_affine
 from depl.models.estimation.choices import plans_needed
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.affine_law import Position, maturity, positions
@@ -27,7 +20,7 @@ def test_the_constrained_optimum_is_the_best_of_a_fine_search(slope, wanted):
     rng = np.random.default_rng(2)
     before, start = rng.normal(size=40), rng.integers(1, 5, 40).astype(float)
     after = 1 + 0.1 * start + slope * before
-    intercept, of_start, retention = constrained_step(before, after, start)
+    intercept, of_start, retention = affine.constrained_step(before, after, start)
     assert retention == pytest.approx(wanted, abs=1e-12)
 
     def squares(rho: float) -> float:
@@ -132,7 +125,7 @@ def test_losses_before_training_are_used_where_all_runs_of_a_first_stage_have_th
 def test_runs_count_as_if_the_mean_of_their_plan_were_known():
     """Two runs of a plan, d apart, are d / 2 from their mean and d / sqrt 2 from the truth on average."""
     traces = drawn(20, 0.3, 5, FOUR)
-    found = plan_deviations(traces, np.random.default_rng(1))
+    found = affine.plan_deviations(traces, np.random.default_rng(1))
     final = traces.matrix()[:, -1].reshape(len(FOUR), 20)
     at_the_end = np.sqrt(np.mean(final.var(axis=1, ddof=1)))
     assert found.runs.std() == pytest.approx(at_the_end, rel=0.3)
@@ -161,6 +154,6 @@ def test_the_careful_deviations_are_runs_around_an_order_statistic_of_plans():
 
 def test_too_few_plans_tell_no_margin_and_a_share_out_of_range_is_refused():
     for starts in ((3,), FOUR):
-        assert margin(drawn(20, 0.0, 4, starts), "loss", "loss", 0.8) == ()
+        assert affine.margin(drawn(20, 0.0, 4, starts), "loss", "loss", 0.8) == ()
     for care in (0.0, 1.0):
-        assert "between 0 and 1" in str(refusal(margin, drawn(1, 0.0, 4), "loss", "loss", care))
+        assert "between 0 and 1" in str(refusal(affine.margin, drawn(1, 0.0, 4), "loss", "loss", care))

@@ -17,7 +17,7 @@ from depl.models.estimation.observations import observe
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.laws import FloatArray
 from depl.models.traces.table import Traces, joined
-from tests.cases.fit_cases import traces_of
+from tests.cases.fit_cases import draw_traces, traces_of
 from tests.problems import refusal
 
 
@@ -27,17 +27,26 @@ def losses_of(increments: FloatArray, start: FloatArray | float = 10.0) -> Float
     return np.concatenate([begin, begin - np.cumsum(increments, axis=1)], axis=1)
 
 
+def test_the_papers_own_law_may_be_used_with_a_jump_that_was_evaluated():
+    drawn = draw_traces(["full"] * 6 + ["cut"] * 8, 60, np.random.default_rng(1))
+    found = diagnose(drawn, np.random.default_rng(2), resamples=199)
+    assert (found.usable, found.warnings, sorted(found.stages)) == (True, (), ["cut", "full"])
+    assert [item.epochs for item in found.stages.values()] == [6, 8]
+
+
 def test_mean_reverting_noisy_losses_get_every_warning_there_is():
     """A loss evaluated with noise: many ratios are negative, sums do not grow, the start is forgotten."""
     rng = np.random.default_rng(4)
     losses = 0.5 + 2 / np.sqrt(np.arange(1, 42)) + 0.15 * rng.normal(size=(40, 41))
-    found = diagnose(traces_of(losses), rng, resamples=199)
+    alone = traces_of(losses[:1, :3], "lonely", prefix="x")
+    found = diagnose(joined([traces_of(losses), alone]), rng, resamples=199)
     assert not found.usable
     ((_, fit),) = found.fit.improvements.items()
     for words in (
         "calls targets unreachable that are reached",
         "neighbouring increments have a correlation of -0.",
         "losses forget where they began",
+        "stages of lonely are not judged: ",
         f"{fit.nonpositive} of {fit.ratios.size} ratios",
         "are not positive, which inverse gamma and lognormal laws exclude",
     ):

@@ -14,31 +14,11 @@ from scipy.optimize import least_squares as by_scipy
 from depl.models.estimation import families
 from depl.models.estimation.choices import FitBy
 from depl.models.estimation.curve import epoch_sums, fit_curve, fitted_curves
-from depl.models.estimation.families import (
-    INVERSE_GAMMA,
-    LEAST_DEGREES,
-    LOGNORMAL,
-    MOST_DEGREES,
-    NORMAL,
-    STUDENT_T,
-    distances,
-    gamma_shape,
-    goodness_of_fit,
-    improvement_families,
-    switch_families,
-)
+from depl.models.estimation.families import INVERSE_GAMMA, LOGNORMAL, NORMAL, STUDENT_T, goodness_of_fit
 from depl.models.estimation.fit import fit_improvement, fit_switch, fit_traces
 from depl.models.estimation.observations import observe
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.problem.laws import (
-    Deterministic,
-    Empirical,
-    FloatArray,
-    InverseGamma,
-    Lognormal,
-    Normal,
-    StudentT,
-)
+from depl.models.problem.laws import Deterministic, Empirical, InverseGamma, Lognormal, Normal, StudentT
 from depl.models.problem.learning import ConstantImprovement
 from depl.models.traces.table import Traces, joined
 from tests.cases.fit_cases import draw_traces
@@ -55,7 +35,7 @@ def rng(seed: int = 2) -> np.random.Generator:
 
 def decaying(
     drawn: np.random.Generator, runs: int = 60, epochs: int = 30, shape: float = 20.0
-) -> tuple[FloatArray, FloatArray]:
+) -> tuple[np.ndarray, np.ndarray]:
     """Improvements that follow eq. (8) with an inverse gamma X of mean 1, and their epochs."""
     ks = np.arange(1, 1 + epochs, dtype=float)
     return A / np.sqrt(ks + B) * ((shape - 1) / drawn.standard_gamma(shape, (runs, epochs))), ks
@@ -207,7 +187,7 @@ def test_no_other_curve_has_a_smaller_sum_of_squares_by_scipy(seed):
     found = fitted_curves(ks, epoch_sums(values, np.ones((1, 4))))
     fit = [float((found.scale / found.mean_ratio)[0]), float(found.offset[0])]
 
-    def residuals(parameters: FloatArray) -> FloatArray:
+    def residuals(parameters: np.ndarray) -> np.ndarray:
         errors = values - parameters[0] / np.sqrt(ks + parameters[1])
         return np.asarray(errors[np.isfinite(errors)])
 
@@ -262,20 +242,22 @@ def test_improvements_without_a_curve_are_refused(row):
     assert message in str(told)
 
 
-#   run  epoch  model  cluster  loss  start
-ROWS = [
-    ("a", 0, "full", "edge", 9.0, math.nan),
-    ("a", 1, "full", "edge", 7.0, math.nan),
-    ("a", 2, "full", "edge", 6.0, math.nan),
-    ("a", 3, "cut", "far", 6.25, 6.5),
-    ("b", 0, "full", "edge", 8.0, math.nan),
-    ("b", 1, "full", "edge", 8.5, math.nan),
-    ("b", 2, "cut", "far", 7.5, math.nan),
-]
+ROWS = """
+a 0 full edge 9 nan
+a 1 full edge 7 nan
+a 2 full edge 6 nan
+a 3 cut far 6.25 6.5
+b 0 full edge 8 nan
+b 1 full edge 8.5 nan
+b 2 cut far 7.5 nan
+"""
+"""Run, epoch, model, cluster, loss, and the loss right after a switch."""
 
 
 def test_a_switch_that_was_not_evaluated_is_estimated_and_counted():
-    *columns, start = map(np.array, zip(*ROWS, strict=True))
+    run, epoch, model, cluster, *losses = zip(*map(str.split, ROWS.strip().splitlines()), strict=True)
+    loss, start = np.array(losses, dtype=float)
+    columns = run, np.array(epoch, dtype=int), model, cluster, loss
     found = observe(Traces(*columns, {"start_loss": start}))
     assert "after 1 of 2 switches from 'full' to 'cut'" in str(refusal(found.jumps_of, "full", "cut"))
     jumps, estimated = found.jumps_of("full", "cut", expected=np.array([3.0, 2.0, 1.0]))
@@ -283,9 +265,8 @@ def test_a_switch_that_was_not_evaluated_is_estimated_and_counted():
     jumps, estimated = observe(Traces(*columns)).jumps_of("full", "cut", np.zeros(3))
     assert (jumps.tolist(), estimated) == ([0.25, -1.0], 2)
     assert found.jumps_of("cut", "full")[0].size == 0
-    assert "no run has an epoch of training" in str(
-        refusal(observe, Traces(*(column[:1] for column in columns)))
-    )
+    untrained = Traces(*(column[:1] for column in columns))
+    assert "no run has an epoch of training" in str(refusal(observe, untrained))
 
 
 # --- families of laws ------------------------------------------------------------------------------------
@@ -304,7 +285,7 @@ each_family = pytest.mark.parametrize("family", TRUTH, ids=lambda item: item.nam
 def test_the_shape_solves_its_equation_in_fifty_digits(shape):
     with mpmath.workdps(50):
         deficit = mpmath.log(shape) - mpmath.digamma(shape)
-    found = gamma_shape(np.array([float(deficit)]))
+    found = families.gamma_shape(np.array([float(deficit)]))
     # double rounding of psi is amplified by the shape where log a and psi(a) nearly cancel
     assert found[0] == pytest.approx(shape, rel=1e-13 + 1e-15 * shape * 20)
 
@@ -314,9 +295,9 @@ def test_the_student_t_is_at_least_as_likely_as_scipys(degrees, seed):
     sample = 0.3 + 0.1 * rng(seed).standard_t(degrees, size=120)
     found = STUDENT_T.fit(sample[None])
     by_scipy = stats.t.fit(sample)
-    inside = (min(max(by_scipy[0], LEAST_DEGREES), MOST_DEGREES), *by_scipy[1:])
+    inside = (min(max(by_scipy[0], families.LEAST_DEGREES), families.MOST_DEGREES), *by_scipy[1:])
     assert STUDENT_T.log_likelihood(found, sample[None])[0] >= stats.t.logpdf(sample, *inside).sum() - 1e-6
-    if LEAST_DEGREES < by_scipy[0] < 50:
+    if families.LEAST_DEGREES < by_scipy[0] < 50:
         assert found[0] == pytest.approx(by_scipy, rel=2e-3)
 
 
@@ -328,7 +309,7 @@ def test_the_student_t_moves_and_stretches_with_its_sample_within_bounds_of_nu()
     assert moved[:, 2] == pytest.approx(3 * plain[:, 2], rel=1e-6)
     heavy = np.tan(np.linspace(-1.56, 1.56, 101))  # quantiles of the Cauchy law
     found = STUDENT_T.fit(np.stack([heavy, np.linspace(-1, 1, 101)]))
-    assert found[:, 0].tolist() == [LEAST_DEGREES, MOST_DEGREES]
+    assert found[:, 0].tolist() == [families.LEAST_DEGREES, families.MOST_DEGREES]
 
 
 @each_family
@@ -349,10 +330,10 @@ def test_a_family_is_that_of_scipy_and_fits_rows_on_their_own(family):
 
 
 def test_the_papers_families_come_first_and_a_switch_has_a_normal_limit():
-    assert (improvement_families()[0], switch_families()[0]) == (INVERSE_GAMMA, STUDENT_T)
+    assert (families.improvement_families()[0], families.switch_families()[0]) == (INVERSE_GAMMA, STUDENT_T)
     wanted = StudentT(degrees_of_freedom=4, location=0.3, scale=0.1)
     assert STUDENT_T.law((4.0, 0.3, 0.1), 1.0) == wanted
-    limit = STUDENT_T.law((MOST_DEGREES, 0.3, 0.1), 1.0)
+    limit = STUDENT_T.law((families.MOST_DEGREES, 0.3, 0.1), 1.0)
     assert isinstance(limit, Normal)
     assert (limit.mean, limit.variance) == pytest.approx((0.3, 0.01 * 100 / 98))
     assert NORMAL.law((0.3, 0.1), 1.0) == Normal(mean=0.3, variance=0.1**2)
@@ -366,7 +347,7 @@ def test_the_bootstrap_is_lilliefors_test_for_the_normal():
     draws = rng(3)
     drawn = draws.normal(size=(20_000, 20))
     unbiased = NORMAL.fit(drawn) * np.array([1, np.sqrt(20 / 19)])  # as Lilliefors has the variance
-    assert np.quantile(distances(NORMAL, unbiased, drawn), 0.95) == pytest.approx(0.192, abs=0.002)
+    assert np.quantile(families.distances(NORMAL, unbiased, drawn), 0.95) == pytest.approx(0.192, abs=0.002)
     found = goodness_of_fit(NORMAL, draws.normal(size=20), draws)
     assert found.bootstrap_p_value < found.paper_p_value
 

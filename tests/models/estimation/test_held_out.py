@@ -189,8 +189,7 @@ def test_trainings_that_were_continued_from_a_checkpoint_count_once():
     assert '"origin"' not in fitted(DISTINCT).to_json()
     with pytest.raises(InvalidInputError, match=r"fewer than 6|too few|only 3 runs"):
         end_law(fitted(forks(3, 8, 3)).traced_law, (PLACE,) * 6)
-    assert "'r1' shares its first 3 epochs with run 'r0'" in str(
-        refusal(held_out, forks(3, 8, 3), (), (PLACE,) * 6)
-    )
+    told = str(refusal(held_out, forks(3, 8, 3), (), (PLACE,) * 6))
+    assert "'r1' shares its first 3 epochs with run 'r0'" in told
     found = diagnose(forks(12, 2, 3), np.random.default_rng(0), resamples=9)
     assert (found.most_of_one_schedule, found.behind[0].runs) == (12, 12)

@@ -6,18 +6,11 @@ import jsonschema
 import numpy as np
 import pytest
 
+from depl.models.estimation import instance as fitting
 from depl.models.estimation.affine import fit_affine
 from depl.models.estimation.certificate import held_out
 from depl.models.estimation.fit import Combination, fit_switch, fit_traces
-from depl.models.estimation.instance import (
-    MOST_VALUES,
-    SETTLED_EPOCHS,
-    fit_instance,
-    improvement_law,
-    observed_law,
-    significant,
-    switch_law,
-)
+from depl.models.estimation.instance import SETTLED_EPOCHS, fit_instance
 from depl.models.estimation.setup import Setup, setup_schema
 from depl.models.evaluation.evaluate import evaluate
 from depl.models.evaluation.traced_loss import only_whole_runs
@@ -177,25 +170,27 @@ def test_a_model_whose_loss_stands_still_is_refused_with_its_place():
 def test_laws_are_those_of_the_paper_where_that_is_honest_and_as_observed_elsewhere():
     rng = np.random.default_rng(5)
     even = traces_of(9 - 0.5 * np.tile(np.arange(5), (3, 1)), "full")
-    found = improvement_law(fit_traces(even, rng, resamples=49).improvements[Combination("full")])
+    found = fitting.improvement_law(fit_traces(even, rng, resamples=49).improvements[Combination("full")])
     assert isinstance(found, ConstantImprovement)
     assert (found.scale, found.noise.moments()) == (pytest.approx(0.5), (1, 0))
-    honest = switch_law(fit_switch(0.3 + 0.1 * rng.standard_t(4, 80), rng, 199))
+    honest = fitting.switch_law(fit_switch(0.3 + 0.1 * rng.standard_t(4, 80), rng, 199))
     assert isinstance(honest, StudentT | Normal)
     jumps = np.concatenate([rng.normal(0, 0.01, 60), rng.normal(5, 0.01, 20)])
-    seen = switch_law(fit_switch(jumps, rng, 199))
+    seen = fitting.switch_law(fit_switch(jumps, rng, 199))
     assert isinstance(seen, Empirical)
     assert seen.moments().mean == pytest.approx(jumps.mean())
-    assert switch_law(fit_switch([0.25, 0.25], rng)).moments() == (0.25, 0)
-    assert switch_law(fit_switch([0.25, 0.5], rng)).values == (0.25, 0.5)
+    assert fitting.switch_law(fit_switch([0.25, 0.25], rng)).moments() == (0.25, 0)
+    assert fitting.switch_law(fit_switch([0.25, 0.5], rng)).values == (0.25, 0.5)
 
 
 def test_many_observed_values_are_drawn_together_without_moving_the_mean():
     rng = np.random.default_rng(6)
-    few = rng.normal(size=MOST_VALUES)
-    assert observed_law(few).values == tuple(significant(value, 7) for value in np.sort(few).tolist())
+    few = rng.normal(size=fitting.MOST_VALUES)
+    assert fitting.observed_law(few).values == tuple(
+        fitting.significant(value, 7) for value in np.sort(few).tolist()
+    )
     for values in (rng.normal(3, 2, 5000), rng.standard_t(2.5, 5000)):
-        law = observed_law(values)
+        law = fitting.observed_law(values)
         assert len(law.values) < 500
         assert sum(law.weights) == values.size
         assert law.moments().mean == pytest.approx(values.mean(), abs=1e-6)

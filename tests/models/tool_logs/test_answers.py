@@ -334,7 +334,7 @@ METRICS = {
     "an mlflow value that is infinite": (1, "loss", 1.7976931348623157e308, 0),
     "an mlflow key that is null": (1, None, 0.5, 0),
 }
-MADE: dict[str, Mapping[str, str | bytes] | Callable[[Path], Path]] = {
+MADE: dict[str, Mapping[str, str | bytes] | Callable[[Path], Path]] = HALVES | {
     "mlflow without steps": store([(0, "loss", value, 0) for value in (0.9, 0.8, 0.7)]),
     "a restart with stages": lines(
         jsonl(" / ".join([":epoch loss model cluster", *(f"{k} {loss} m c" for k, loss in BACK)]))
@@ -409,6 +409,7 @@ for line in TABLE.strip().splitlines():
     if line[0] != "|":
         CASES[line.partition(" | ")[0]] = asked = []
     asked.append(line)
+CASES |= {name: [f"{name} | | | = a: 0.5 0.25"] for name in HALVES}
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -425,11 +426,6 @@ def test_logs_are_read_or_refused_with_what_helps(case, tmp_path):
         else:
             refused = refusal(path, **choices_of(choices))
             assert all(words in refused for words in answer.split(" ... "))
-
-
-@pytest.mark.parametrize("files", HALVES.values(), ids=HALVES)
-def test_text_of_all_kinds_in_files_of_all_names_is_read(files, tmp_path):
-    assert losses_of(read(put(tmp_path, files))) == {"a": {1: 0.5, 2: 0.25}}
 
 
 @pytest.mark.parametrize(

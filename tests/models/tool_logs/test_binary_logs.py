@@ -6,15 +6,8 @@ from pathlib import Path
 import pytest
 
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.tool_logs.binary_logs import (
-    BLOCK,
-    HEADER,
-    BrokenMessageError,
-    fields,
-    masked_checksum,
-    signed,
-)
-from depl.models.tool_logs.binary_logs import read_offline as reader_of_offline_files
+from depl.models.tool_logs import binary_logs
+from depl.models.tool_logs.binary_logs import BLOCK, HEADER, BrokenMessageError
 from depl.models.tool_logs.finding import read_logs
 from depl.models.tool_logs.points import UNFINISHED, LoggedRun, runs_of
 from tests import problems
@@ -34,7 +27,7 @@ def events_in(folder: Path, data: bytes, number: int = 1) -> Path:
 def test_the_checksum_is_crc_32c_rotated_and_moved():
     """Of RFC 3720, section B.4: 32 bytes of zeros have 0x8a9136aa; of "123456789" it is 0xe3069283."""
     for data, crc in ((bytes(32), 0x8A9136AA), (b"123456789", 0xE3069283)):
-        assert masked_checksum(data) == ((crc >> 15 | crc << 17) + 0xA282EAD8) % 2**32
+        assert binary_logs.masked_checksum(data) == ((crc >> 15 | crc << 17) + 0xA282EAD8) % 2**32
 
 
 def test_numbers_and_tensors_of_one_number_are_scalars(tmp_path):
@@ -95,12 +88,12 @@ def test_a_record_that_is_no_message_is_refused(tmp_path):
         read_logs([path])
     for data, message in ((b"\x0b", "kind 3"), (b"\xff" * 11, "more than 64 bits"), (b"\x80", "ends")):
         with pytest.raises(BrokenMessageError, match=message):
-            list(fields(data))
-    assert signed(dict(fields(told(1, -5)))[1]) == -5
+            list(binary_logs.fields(data))
+    assert binary_logs.signed(dict(binary_logs.fields(told(1, -5)))[1]) == -5
 
 
 def read_offline(path: Path) -> LoggedRun:
-    (run,) = runs_of(reader_of_offline_files, path)
+    (run,) = runs_of(binary_logs.read_offline, path)
     return run
 
 
