@@ -77,10 +77,8 @@ def test_the_fresh_runs_certify_as_the_certificate_says(fitted):
     found = depl.certify(read_traces(HERE / "fresh.csv"), 0.8, 0.8, plan=plan, chosen_by=[fitted])
     names = ("runs", "exceedances", "certified")
     assert [getattr(found, name) for name in names] == [told[name] for name in names] == [16, 0, True]
-    assert (found.violation.upper, found.quantile.value) == (
-        pytest.approx(told["violation"]["upper"]),
-        told["quantile"]["value"],
-    )
+    assert found.violation.upper == pytest.approx(told["violation"]["upper"])
+    assert found.quantile.value == told["quantile"]["value"]
 
 
 def test_a_front_scenarios_and_a_state_are_of_their_instance():
@@ -104,12 +102,8 @@ def test_a_policy_decides_as_it_did_and_a_run_goes_on_from_its_log(tmp_path, ask
     assert controller.observe(8.5).reason == "reached"
     words = ("policy", "decide", HERE / "policy.json", "--log", HERE / "losses.jsonl", "--json")
     told = json.loads(ask(*words)[1])
-    assert (told["decision"], told["model"], told["epoch"], told["loss"]) == (
-        "continue",
-        "slow-steady",
-        1,
-        11.5,
-    )
+    wanted = {"decision": "continue", "model": "slow-steady", "epoch": 1, "loss": 11.5}
+    assert told.items() >= wanted.items()
     counted = depl.Policy.from_json(text_of("counted-policy.json"))
     assert (counted.instance, counted.state) == (fitted.fingerprint, "observed")
     assert (counted.certificate.runs, counted.certificate.reached) == (10, pytest.approx(0.8264463))

@@ -59,14 +59,8 @@ print(json.dumps([codes, sorted({name.split(".")[0] for name in set(sys.modules)
 def test_help_and_every_slip_load_click_and_the_command_alone_and_end_with_their_exit_codes() -> None:
     first = [[], ["--version"], ["--help"], ["check", "--help"], ["solve", "tiny", "--gap", "5"]]
     lines = [*first, ["demo", "--help"], *LINES]
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM],
-        cwd=ROOT_FOLDER,
-        input=json.dumps(lines),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    command, given = [sys.executable, "-c", PROGRAM], json.dumps(lines)
+    done = subprocess.run(command, cwd=ROOT_FOLDER, input=given, capture_output=True, text=True, check=True)
     codes, loaded, early = json.loads(done.stdout)
     answered = [not words or words[-1] in ("--help", "--version") for words in lines]
     assert codes == [0 if well else 2 for well in answered]
@@ -220,18 +214,14 @@ def test_bash_itself_offers_what_may_follow_by_the_script_of_depl(ask, tmp_path)
     command.chmod(0o755)
     asked = "COMP_WORDS=(depl solve tiny --met); COMP_CWORD=3; _depl_completion depl; echo ${COMPREPLY[@]}"
     folders = {"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(ROOT_FOLDER)}
+    script, variables = f"{ask('completion', 'bash')[1]}\n{asked}", {**os.environ, **folders}
     done = subprocess.run(
-        ["bash", "-c", f"{ask('completion', 'bash')[1]}\n{asked}"],
-        env={**os.environ, **folders},
-        cwd=ROOT_FOLDER,
-        capture_output=True,
-        text=True,
-        check=True,
+        ["bash", "-c", script], env=variables, cwd=ROOT_FOLDER, capture_output=True, check=True
     )
-    assert done.stdout == "--method\n"
+    assert done.stdout == b"--method\n"
 
 
-@pytest.mark.parametrize(("shell", "word"), [("zsh", "#compdef depl"), ("fish", "complete --no-files")])
-def test_the_scripts_of_other_shells_ask_depl(ask, shell, word) -> None:
-    code, out, err = ask("completion", shell)
-    assert (code, err, word in out, f"_DEPL_COMPLETE={shell}_complete" in out) == (0, "", True, True)
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_the_scripts_of_other_shells_ask_depl(ask, shell) -> None:
+    code, out, _ = ask("completion", shell)
+    assert (code, f"_DEPL_COMPLETE={shell}_complete" in out) == (0, True)

@@ -220,12 +220,9 @@ def test_every_place_has_the_colour_of_what_the_controller_decides_there():
     for (site, epoch), before in ways.items():
         for loss in np.arange(0.05, 1.9, 0.1).tolist():
             decision = decide(policy, [*before, loss])
-            assert decision.epoch == epoch
-            if isinstance(decision, Stop):
-                action = reasons[decision.reason]
-            else:
-                action = trained((decision.model, decision.cluster))
-            assert colour_at(panels[site], epoch, loss) == known[action], (site, epoch, loss)
+            stops = isinstance(decision, Stop)
+            action = reasons[decision.reason] if stops else trained((decision.model, decision.cluster))
+            assert (decision.epoch, colour_at(panels[site], epoch, loss)) == (epoch, known[action]), loss
     assert colour_at(panels[SMALL], 3, 1.0) is None
 
 
