@@ -13,11 +13,8 @@ from depl.models.foundation.removed import SUCCESSORS, removed
 def refusal(name: str, capsys: pytest.CaptureFixture[str]) -> str:
     """What a user reads who asks for this name in the way it was written."""
     first, _, rest = name.partition(" ")
-    if first == "depl":
-        assert main(rest.split()) == 2
-        return " ".join(capsys.readouterr().err.split())
-    if first == "study":
-        assert main(["bench", "run", rest]) == 2
+    if first in ("depl", "study"):
+        assert main(rest.split() if first == "depl" else ["bench", "run", rest]) == 2
         return " ".join(capsys.readouterr().err.split())
     if first == "method":
         method, _, option = rest.partition(", option ")

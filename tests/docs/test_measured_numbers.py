@@ -51,29 +51,6 @@ def test_a_record_that_a_page_names_is_quoted_there_or_it_is_said_why_not():
     assert named - quoting == NAMED_ALONE
 
 
-STALE = {
-    "paper.md": ("graph", "median_times_faster_than_cspy", 99.0, " 99<!--graph "),
-    "docs/howto/ratio.rst": ("ratios", "depl_compared", 958, ":n:`958 <ratios depl_compared>`"),
-}
-"""Record, key, another value, and what the page says then."""
-UNTRUE = {"docs/prediction_sets.rst": "never larger", "paper.md": "no value or bound is refuted"}
-
-
-def test_a_number_that_is_stale_and_words_that_hold_no_more_are_found(monkeypatch):
-    own = quoted.source
-    for page, (record, key, other, words) in STALE.items():
-        values = own(record) | {key: other}
-        monkeypatch.setattr(quoted, "source", lambda name: values if name == record else own(name))  # noqa: B023
-        text = (ROOT / page).read_text(encoding="utf-8")
-        assert words not in text
-        assert words in measured_numbers.rewritten(text)[0]
-    monkeypatch.setattr(quoted, "source", lambda name: own(name) | {"larger": 1, "wrong": 1})
-    for page, words in UNTRUE.items():
-        text = (ROOT / page).read_text(encoding="utf-8")
-        fresh, stale = measured_numbers.rewritten(text)
-        assert (fresh == text, any(words in told for told in stale)) == (True, True)
-
-
 def test_the_tool_writes_what_is_stale_and_says_what_holds_no_more(tmp_path, monkeypatch, capsys):
     page = tmp_path / "README.md"
     page.write_text("of 1<!--ratios instances-->, none<!--if ratios depl_missed > 0-->\n")

@@ -59,7 +59,7 @@ def documents(tmp_path_factory: pytest.TempPathFactory, tiny, tiny_optimum) -> P
         (folder / name).write_text(text, encoding="utf-8")
     traces = {"runs": drawn(), "late": fit_cases.without_first_epoch(drawn()), "tree": branches()}
     traces["branch"] = branches("b", (1,))
-    traces |= {f"few{runs}": drawn(runs) for runs in (1, 2, 4, 7)}
+    traces |= {f"few{runs}": drawn(runs) for runs in (1, 4, 7)}
     traces["both"] = joined([drawn(), begun(drawn(10, prefix="other"))])
     for name, found in traces.items():
         write_traces(folder / f"{name}.csv", found)

@@ -144,14 +144,6 @@ def test_away_from_a_terminal_nothing_is_shown(capsys):
     assert capsys.readouterr() == ("", "")
 
 
-def test_where_the_cursor_cannot_move_rows_stand_alone(watched):
-    terminal = watched("dumb")
-    with following("auto") as seen:
-        seen.on_phase("exact")
-        seen.progress(0.1, math.inf, 3.0)
-    assert terminal.rows() == ["0.0 s  exact: no plan yet, no lower bound yet"]
-
-
 def test_the_default_method_names_its_phases_and_an_error_leaves_the_terminal_as_it_was(watched):
     terminal = watched()
     with following("exact") as seen:
@@ -184,7 +176,5 @@ def test_what_is_held_in_words():
 def test_a_bar_shows_what_was_done_last_how_many_are_done_and_the_pace(watched):
     terminal = watched()
     with Bar("sweep", 9, done=7) as bar:
-        assert "sweep" in terminal.getvalue()
         bar.step("paper-alexnet-5")
-    shown = terminal.getvalue()
-    assert all(said in shown for said in ("paper-alexnet-5", "8/9", "left"))
+    assert all(said in terminal.getvalue() for said in ("sweep", "paper-alexnet-5", "8/9", "left"))

@@ -71,11 +71,9 @@ solve nowhere.json | nowhere.json: cannot be read (No such file or directory)
 solve . | .: cannot be read (Is a directory)
 solve wrong.json | wrong.json: $.clusters[1].capacity
 check wrong.json plan.json | wrong.json: $.clusters[1].capacity
-explain wrong.json plan.json | wrong.json: $.clusters[1].capacity
 instances show again.json | again.json: $.clusters[0].capacity: is given twice in this object; keep one
 solve binary.json | binary.json: not UTF-8 text
 check tiny huge.json | huge.json: $.epochs[0].model: no model 'huge'
-explain tiny huge.json | huge.json: $.epochs[0].model: no model 'huge'
 explain tiny back.json | $.epochs[1].model: the switch from 'pruned' to 'full' is forbidden
 solve tiny --method never --out items.txt/plan.json | there is no folder
 demo --out items.txt | cannot be made
@@ -96,21 +94,17 @@ fit ledger.csv --template setup.json --out a.json | .provenance.lost runs: must 
 fit a.csv --first 0 --template setup.json --out a.json | --first: says how to read logs: name their loss
 diagnose runs.csv --first 1 | --first: says how to read logs: name their loss, too, by --loss KEY
 diagnose a.csv b.csv | name their loss by --loss KEY
-diagnose runs.csv --metric error_rate | --metric:
 diagnose two.csv | two.csv: dependence shows between runs of one schedule; 2 of them are too few
 diagnose runs.csv --figure pictures/good --resamples 9 | there is no folder 'pictures'
-certify fresh.csv --target 1.5 --omega 0.9 --metric error_rate | metric
 certify digits-alexnet --target 1.5 --omega 0.9 | --plan: say what the runs were to train (--plan)
 train --family none --out x.csv | there is no family 'none'
 train --family zen-attention --out x.csv | zen-attention is no longer trained
 train --family points --out none/x.csv | make it first
 train --family points --out runs.csv | choose another file
 train --family points --out x.csv --plan plan.json | plan.json: $.epochs[0].model: 'full' cannot be trained
-train --family points --out x.csv --plan cloud.json | there is no cluster 'cloud'
 train --family points --out x.csv --stages a@b,c@d | --stages: needs --switch-epochs
 train --family points --out x.csv --stages a@b,c@d --switch-epochs 2 | --stages: needs --epochs
 train --family points --out x.csv --epochs 6 | --epochs: goes with --stages
-train --family points --out x.csv --draw-switch 1 | --draw-switch: goes with --stages
 train --stages a@b,c@d --switch-epochs 2 --epochs 6 --plan p --family points --out x.csv | and --plan both say
 {branches} full@edge,pruned-75@edge --switch-epochs 2 | --stages: 'full' cannot
 {branches} pruned-50@edge,pruned-75@far-edge --switch-epochs 2,6 | 6 leaves one of the stages without an epoch
@@ -118,11 +112,9 @@ figures --paper 7 --methods nobody --out . | nobody
 figures --paper 2 a.npz b.npz --out . | one file of traces
 instances make --models 3 --out new | --models: sizes are those of heterogeneous and regions instances
 instances new --out instance.json | exists already
-knapsack nothing | no file and no shipped knapsack
 knapsack bad-items | line 3: weight is 'x'
 knapsack any --chance --via milp | proves no probability
 knapsack two-sacks.csv --instance 3 | holds 2 instances; there is no number 3
-lessons export 99 --to new | N: there is no lesson 99; they are 1 to
 lessons export 2 --only kit --to new | --only: lesson 2 has no kit
 lessons export 1 --only notebook --to items.txt | is no folder; name another one
 program tiny --out tiny.txt | the file must end in .lp, .mps or .nl, not '.txt'
@@ -137,11 +129,9 @@ replan spent.json promised.json state.json --eta 50 | takes no option 'eta'
 policy solve two.json --data site=other | cluster 'site' cannot use ['other']
 policy solve two.json --failure-cost 0.5 | is cheaper than the least expected cost of a success
 policy solve two.json --out two.json | is read
-policy show two.json | two.json: $.format: this is a 'depl-instance' document; a 'depl-policy' one is needed
 policy show bad-policy.json | the fields are listed by 'depl policy schema'
 policy show policy.json --runs digits-alexnet | --runs: runs are drawn over a figure
 policy decide plan.json --log run.jsonl | depl policy decide PLAN --instance INSTANCE --log RUN.jsonl
-policy decide plan.json --log run.jsonl --target 6 | --target: chooses the instance of a plan: name it, too
 policy decide policy.json --instance tiny --log run.jsonl | policy.json: $.format: this is a 'depl-policy'
 policy decide tied.json --instance tiny --log run.jsonl | the plan was made for another instance
 policy decide policy.json --log late.jsonl | late.jsonl: line 1: begins with epoch 1; the loss before
@@ -153,7 +143,6 @@ policy decide policy.json --log large.jsonl | line 2: the epoch trained model 'l
 policy decide policy.json --log list.jsonl | list.jsonl: line 1 is no JSON object
 policy decide policy.json --log mine.py | mine.py: holds no loss yet
 bench run paper exact-law | 'paper' sweeps, 'exact-law' measures; run them apart
-bench run paper --smoke | --smoke: is an option of studies that measure
 bench run exact-law --limit 1 | --limit: is an option of studies that sweep
 bench run paper --methods none --out x.jsonl | --methods: no configuration
 bench run paper --workers 2 --scheduler tcp://there:1 | not allowed with

@@ -74,14 +74,6 @@ SAID = {
         """tau round deadline binds: 1 against 1, at epochs 1-12
         one unit more of tau saves 12""",
     ),
-    "first and last of what decays": (
-        DEADLINE,
-        paper_plan((1, 4, 18), 6.0),
-        """l_run = -{:.6g} .. -{:.6g} X, X ~ inverse gamma of mean 0.5, variance 0.01
-        epoch 2 fast-unsteady -> intermediate l_sw = 0""".format(
-            *(DEADLINE.model("intermediate").improvement.at(k)[0] for k in (2, 5))
-        ),
-    ),
     "what misses the target": (
         PAPER,
         paper_plan((0, 0, 11)),
