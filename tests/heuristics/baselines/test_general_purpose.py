@@ -34,10 +34,6 @@ def solved(instance, method, **limits):
 def test_closed_forms(tiny, steady, method, cost):
     assert depl.solve(tiny, method).cost == pytest.approx(cost)
     assert solved(steady, method).cost == pytest.approx(24.0)
-    assert solved(steady.replace(maximum_loss=10), method).cost == 0
-    missed = solved(steady.replace(maximum_loss=3), method)  # 10 - 3 * 2 > 3
-    assert missed.plan is None
-    assert "target 3 at omega 0.9" in missed.reason
 
 
 def test_the_greedy_takes_the_densest_item_and_pays_for_it():
@@ -56,12 +52,11 @@ def test_the_greedy_takes_the_densest_item_and_pays_for_it():
     assert depl.solve(knapsack, "density-greedy").cost == pytest.approx(10)
 
 
-@pytest.mark.parametrize("drafts", [6, pytest.param(25, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("instance", SMALL[:3], ids=lambda item: item.name)
-def test_an_appraisal_agrees_with_the_evaluation_of_the_plan(instance, drafts):
+def test_an_appraisal_agrees_with_the_evaluation_of_the_plan(instance):
     rng, appraiser = np.random.default_rng(5), Appraiser(instance, Limits())
     seen = 0
-    for _ in range(drafts):
+    for _ in range(6):
         draft = random_draft(rng, appraiser)
         if not draft.models or appraiser.resources(draft).lateness:
             continue

@@ -5,18 +5,13 @@ import pytest
 
 from depl.heuristics.bounds import learning as module
 from depl.heuristics.bounds.learning import Learning
-from depl.instances.generator import random_instances
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.epochs import LossStep, compose, loss_step
-from depl.models.problem.instance import Instance, Model
-from depl.models.problem.laws import Deterministic, Empirical, InverseGamma
-from depl.models.problem.learning import ConstantImprovement, InverseSqrtImprovement
+from depl.models.problem.instance import Instance
+from depl.models.problem.laws import Deterministic, InverseGamma
+from depl.models.problem.learning import InverseSqrtImprovement
 from tests.cases.loop_cases import nonempty_sets
-
-
-@pytest.fixture(scope="module")
-def drawn() -> tuple[Instance, ...]:
-    return random_instances(np.random.default_rng([6, 2]), 15, maximum_epochs=(1, 5))
+from tests.problems import atoms, drawn, model
 
 
 def sequences(instance: Instance, rng: np.random.Generator) -> list[list[int]]:
@@ -32,10 +27,10 @@ def sequences(instance: Instance, rng: np.random.Generator) -> list[list[int]]:
     return found
 
 
-def test_sums_of_moments_and_terms_are_those_of_the_final_loss(drawn: tuple[Instance, ...]) -> None:
+def test_sums_of_moments_and_terms_are_those_of_the_final_loss() -> None:
     rng = np.random.default_rng(0)
     switched = 0
-    for instance in drawn:
+    for instance in drawn([6, 2], 15, maximum_epochs=(1, 5)):
         learning = Learning.of(instance)
         sets, names = nonempty_sets(instance), [item.name for item in instance.models]
         assert learning.allowed.tolist() == [
@@ -74,11 +69,10 @@ def test_sums_of_moments_and_terms_are_those_of_the_final_loss(drawn: tuple[Inst
 
 def test_the_third_ratio_bounds_every_increment_whatever_its_data(steady: Instance) -> None:
     """E |Y - E Y|**3 / Var Y of atoms, summed by hand; data shrink it by h."""
-    skewed = Empirical(values=(0, 0, 0, 4))  # mean 1, variance 3, third absolute moment (3 + 27) / 4
-    peak = Empirical(values=(0, 1))  # 1/4 and 1/8
-    model = Model(name="net", size=1, improvement=InverseSqrtImprovement(scale=2, noise=skewed))
-    other = Model(name="other", size=1, improvement=ConstantImprovement(noise=peak))
-    instance = steady.replace(models=(model, other), other_switches=Empirical(values=(0, 8)))
+    skewed = atoms(0, 0, 0, 4)  # mean 1, variance 3, third absolute moment (3 + 27) / 4
+    first = model("net", InverseSqrtImprovement(scale=2, noise=skewed))
+    other = model("other", atoms(0, 1))  # 1/4 and 1/8
+    instance = steady.replace(models=(first, other), other_switches=atoms(0, 8))
     learning = Learning.of(instance)
     ratios = {"run": 2 * 7.5 / 3, "other": 0.125 / 0.25, "switch": (4**3) / 4**2}
     assert learning.third_ratio == pytest.approx(max(ratios.values()))
@@ -90,10 +84,7 @@ def test_the_third_ratio_bounds_every_increment_whatever_its_data(steady: Instan
 
 def test_an_infinite_variance_gets_its_mean_as_a_stand_in(steady: Instance) -> None:
     wild = InverseGamma(shape=1.5, scale=1)  # mean 2
-    instance = steady.replace(
-        models=(Model(name="net", size=1, improvement=ConstantImprovement(noise=wild)),)
-    )
-    learning = Learning.of(instance)
+    learning = Learning.of(steady.replace(models=(model("net", wild),)))
     assert np.isinf(learning.variances).all()
     runs, switches = learning.with_stand_ins()
     assert runs.tolist() == [[4.0]] * 3

@@ -28,16 +28,6 @@ def crowd() -> Instance:
     return crowded(np.random.default_rng([6, 15]), PowerDataLaw(p=0.5), datasets=6, clusters=2)
 
 
-def test_sites_are_clusters_of_the_instance_with_sets_of_its_data(crowd: Instance) -> None:
-    outlook = made(crowd)
-    bound = outlook.bound(NEEDED, outlook.start(NEEDED))
-    sites = outlook.sites(bound.prices)
-    assert 2 <= len(sites) == len(set(sites))
-    known = set(nonempty_sets(crowd))
-    assert all(site.datasets in known and site.cluster in (0, 1) for site in sites)
-    assert set(outlook.used_at(bound.prices)) <= {Site(n, chosen) for n in (0, 1) for chosen in known}
-
-
 def test_the_guide_is_near_the_bound_of_all_sites(crowd: Instance) -> None:
     """Fractional sets at 96 volumes in place of 63 sets on each cluster: cheaper, but not by much."""
     outlook = made(crowd)

@@ -14,7 +14,6 @@ from depl.models.problem.epochs import FinalLoss, Term
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import Empirical, InverseGamma, Lognormal, Normal
 from depl.models.risk.certify import certified_quantile, certified_violation
-from depl.models.risk.cores import core_term
 from depl.models.risk.transforms import centred_log_transform, transformable
 from tests.problems import COIN, CUT, drawn, loss, student
 
@@ -168,14 +167,6 @@ def test_tables_grow_with_what_is_asked_and_change_nothing():
         grown.of(HEAVY, -part)
     assert grown.of(HEAVY, -whole) == pytest.approx(Cumulants().of(HEAVY, -whole), rel=1e-12)
     assert grown.of(HEAVY, np.zeros(2)).tolist() == [0, 0]
-
-
-def test_a_law_without_exponential_moments_is_replaced_by_its_core():
-    law = student(3.0, 0.0, 0.1)
-    core = core_term(Term(1.0, law), 1e-3)
-    cumulants = Cumulants(lambda term: core_term(term, 1e-3) if term.law == law else term)
-    exact = centred_log_transform(core.law, np.array([-2.0 + 0j]))[0].real
-    assert cumulants.of(law, np.array([2.0])) == pytest.approx(exact, rel=1e-4)
 
 
 def test_the_saddle_point_of_a_normal_sum_is_z_over_sigma():

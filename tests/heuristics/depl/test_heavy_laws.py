@@ -12,9 +12,7 @@ from depl.heuristics.bounds.learning import Learning
 from depl.heuristics.bounds.lower_bound import Proof
 from depl.heuristics.data.sites import DataFactors
 from depl.models.problem.epochs import FinalLoss, Term
-from depl.models.problem.instance import (
-    Instance,
-)
+from depl.models.problem.instance import Instance
 from depl.models.problem.laws import Lognormal, Normal, StudentT
 from depl.models.risk import contour, finite_sums
 from depl.models.risk.lower_bound.switches import TiltedSwitch
@@ -66,11 +64,9 @@ def switches(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return now
 
 
-@pytest.mark.parametrize("limit", [5, pytest.param(50, marks=pytest.mark.slow)])
-def test_the_bound_of_heavy_laws_leaves_time_for_a_plan(switches: list[float], limit: float) -> None:
-    limits = Limits(time_limit=limit, started=0.0)
-    outcome = methods.find("depl").run(heavy(0), limits)
-    assert switches[0] <= limit + 1
+def test_the_bound_of_heavy_laws_leaves_time_for_a_plan(switches: list[float]) -> None:
+    outcome = methods.find("depl").run(heavy(0), Limits(time_limit=5, started=0.0))
+    assert switches[0] <= 6
     assert outcome.plan is not None
     assert outcome.termination is Termination.TIME_LIMIT
 

@@ -69,31 +69,23 @@ def verify_quantile(instance: Instance, plan: Plan) -> float:
     return loss.mean() + 1.2815515655446004 * math.sqrt(loss.variance())
 
 
-@pytest.mark.parametrize("count", [2, pytest.param(8, marks=pytest.mark.slow)])
-def test_tiny_instances_are_mostly_polished_to_the_optimum(count: int) -> None:
+def test_tiny_instances_are_polished_to_the_optimum() -> None:
     """From the most expensive plan: what is found is certified, and no plan is cheaper than the cheapest."""
-    exact = 0
-    for seed in range(count):
+    for seed in range(2):
         instance, plans = tiny(seed)
         polish = polish_of(instance)
         sites = listed_sites(instance)
         best, worst = plans[0], plans[-1]
         found = polish.better(start_of(polish, worst[1]), sites, math.inf)
         checked(polish, found)
-        assert found.cost >= best[0] * (1 - 1e-6)
-        exact += found.cost <= best[0] * (1 + 1e-6)
+        assert found.cost == pytest.approx(best[0], rel=1e-6)
         assert polish.better(start_of(polish, best[1]), sites, best[0] * (1 - 1e-6)) is None
-    assert exact >= 0.6 * count
 
 
-@pytest.mark.parametrize(
-    ("seed", "sites", "models", "epochs"),
-    [(0, 5, 3, 40), *(pytest.param(seed, 20, 5, 120, marks=pytest.mark.slow) for seed in range(3))],
-)
-def test_the_plan_of_a_drawn_instance_becomes_much_cheaper(seed, sites, models, epochs):
-    rng = np.random.default_rng([6, 45, seed])
+def test_the_plan_of_a_drawn_instance_becomes_much_cheaper() -> None:
+    rng = np.random.default_rng([6, 45, 0])
     instance, plan = heterogeneous_instance_with_plan(
-        rng, clusters=sites, datasets=max(sites, 12), models=models, maximum_epochs=epochs
+        rng, clusters=5, datasets=12, models=3, maximum_epochs=40
     )
     polish, cost = polish_of(instance), evaluate(instance, plan).cost
     start = start_of(polish, plan)

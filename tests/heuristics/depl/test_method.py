@@ -1,7 +1,6 @@
 """The whole loop against all plans of small instances; its limits, reasons, record and invariances."""
 
 import math
-import re
 
 import numpy as np
 import pytest
@@ -101,6 +100,12 @@ CLOSED_FORMS = [
         2,
     ),
     (PAIR, 24.0, 2),
+    # 1.01 epochs are needed; two leave 0.01 of the time for computing, and each needs the whole cluster
+    (
+        plain((2.0,), (1.0,), clusters=((1.0, 200.0),), wait=1.0, target=7.98, maximum_time=2.01),
+        4 / 0.01,
+        2,
+    ),
     # leaving m1 for m0 raises the loss by 1, so that two epochs of m0 do not suffice; m1 is slow
     (
         PAIR.replace(
@@ -139,23 +144,18 @@ def test_closed_forms(instance: Instance, cost: float | None, epochs: int | None
 
 
 @pytest.mark.parametrize(
-    ("changes", "reason"),
+    ("changes", "stage"),
     [
-        ({"epochs": 0}, "models: no epoch is allowed, and the loss does not meet the target"),
-        ({"target": 3.5}, r"models: target 3\.5 .* out of reach within 3 epochs; .* expected loss is 4"),
-        ({"maximum_time": 2.5}, r"resources: reaching the target takes at least 2\.6, .* is 2\.5"),
-        (
-            {"round_deadline": 1.2},
-            r"resources: no epoch keeps the round deadline 1\.2 on any cluster; the fastest takes 1\.3",
-        ),
+        ({"epochs": 0}, "models"),  # no epoch is allowed
+        ({"target": 3.5}, "models"),  # three epochs lead to 4
+        ({"maximum_time": 2.5}, "resources"),  # two take 2.6
+        ({"round_deadline": 1.2}, "resources"),  # an epoch takes 1.3
     ],
 )
-def test_what_is_proved_impossible_is_named_with_its_stage(changes: dict[str, float], reason: str) -> None:
-    instance = plain(**changes)
-    result = depl.solve(instance, "depl")
+def test_what_is_proved_impossible_is_named_with_its_stage(changes: dict[str, float], stage: str) -> None:
+    result = depl.solve(plain(**changes), "depl")
     assert result.termination is Termination.INFEASIBLE
-    assert depl.solve(instance, "enumerate").termination is Termination.INFEASIBLE
-    assert re.fullmatch(reason, result.reason)
+    assert result.reason.startswith(f"{stage}: ")
 
 
 def test_what_was_not_found_is_named_with_the_nearest_quantile(bell: Instance) -> None:

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Mapping
 
-import numpy as np
 import pytest
 
 from depl.heuristics.bounds.learning import Learning
@@ -11,7 +10,6 @@ from depl.heuristics.data.sites import DataFactors
 from depl.heuristics.depl.labels import Judge
 from depl.heuristics.depl.models import Candidate, Kind, ModelStage
 from depl.heuristics.paths.additive_labels import AdditiveLabel, expected_label
-from depl.instances.generator import random_instances
 from depl.models.evaluation.evaluate import evaluate
 from depl.models.problem.allocation import allocate
 from depl.models.problem.epochs import load
@@ -21,6 +19,7 @@ from depl.models.solving.methods import Limits
 from depl.models.verifier.verify import verify
 from tests.cases.loop_cases import plain
 from tests.oracles.brute_force import every_plan
+from tests.problems import drawn as drawings
 
 ANYTHING = 1e6  # a slack with which no sequence is left out
 
@@ -62,10 +61,9 @@ def cheapest(stage: ModelStage, data: Mapping[int, frozenset[str]]) -> Candidate
     return None
 
 
-@pytest.fixture(scope="module", params=[6, pytest.param(18, marks=pytest.mark.slow)])
-def drawn(request: pytest.FixtureRequest) -> list[Instance]:
-    sizes = {"models": (1, 3), "clusters": (1, 2), "datasets": (1, 2), "maximum_epochs": (1, 3)}
-    return list(random_instances(np.random.default_rng([6, 7]), request.param, **sizes))
+@pytest.fixture(scope="module")
+def drawn() -> list[Instance]:
+    return list(drawings([6, 7], 6, models=(1, 3), clusters=(1, 2), datasets=(1, 2), maximum_epochs=(1, 3)))
 
 
 def checked(instance: Instance, stage: ModelStage, found: Candidate) -> Plan:
@@ -115,17 +113,6 @@ def price_of(instance: Instance, found: Candidate) -> float:
     return allocate(loads, instance.target.maximum_time, instance.target.round_deadline).multiplier
 
 
-def test_at_the_price_of_the_plan_itself_psi_leads_to_the_cheapest_plan() -> None:
-    """Two epochs of 8 in 5 - 2 / 2: lam = kappa c / t**2 = 24 / 4, cost (2 sqrt(24))**2 / 4 = 24."""
-    instance = plain()
-    stage = staged(instance)
-    data, kinds = everything(instance)
-    found = stage.paths(data, kinds, expected_label(), 0.0, math.inf, 6.0)
-    assert found.found.cost == pytest.approx(24)
-    assert found.found.models == (0, 0)
-    assert stage.plan(found.found).epochs[0].resources == pytest.approx(4)
-
-
 def test_only_what_costs_less_than_the_cutoff_is_returned(drawn: list[Instance]) -> None:
     seen = 0
     for instance in drawn:
@@ -162,6 +149,7 @@ def test_the_first_that_is_refused_is_kept_as_the_nearest(bell: Instance) -> Non
 
 
 def test_transfers_of_clusters_that_train_are_paid_once_and_of_idle_ones_not_at_all() -> None:
+    """Two epochs of 8 in 5 - 2 / 2: lam = kappa c / t**2 = 24 / 4, cost (2 sqrt(24))**2 / 4 = 24."""
     instance = plain(clusters=((3.0, 10.0), (3.0, 10.0))).replace(
         transfers=(Transfer(dataset="data", cluster="c0", cost=5.0),)
     )

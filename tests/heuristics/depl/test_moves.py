@@ -11,7 +11,7 @@ from depl.heuristics.bounds.learning import Learning
 from depl.heuristics.data.sites import DataFactors, Site, Sites, listed_sites
 from depl.heuristics.depl import moves as improve_epochs
 from depl.heuristics.depl.labels import Cumulants
-from depl.heuristics.depl.moves import ChangePoints, DataAtPrices, _Prefixes
+from depl.heuristics.depl.moves import ChangePoints, DataAtPrices
 from depl.heuristics.depl.priced_sites import Restricted
 from depl.heuristics.paths.additive_labels import entropic_label
 from depl.heuristics.paths.kernels import Labels
@@ -115,17 +115,6 @@ def test_without_room_nothing_is_found() -> None:
     moves = ChangePoints(found, found.labels(2.0, -1e6), None)
     start = moves.sequenced(np.array([0, 1]), np.array([0, 0]))
     assert moves.settled(start) is None
-
-
-def test_epochs_that_may_not_be_trained_count_where_they_are_trained_alone() -> None:
-    rng = np.random.default_rng([6, 46])
-    table = np.where(rng.random((3, 9)) < 0.1, math.inf, rng.random((3, 9)))
-    points = np.array([[0, a, b, 9] for a in range(1, 8) for b in range(a + 1, 9)])
-    found = _Prefixes.of(table).over(points)
-    for row, value in zip(points.tolist(), found.tolist(), strict=True):
-        parts = [table[r, row[r] : row[r + 1]].sum() for r in range(3)]
-        assert value == pytest.approx(sum(parts))
-    assert 0 < np.isinf(found).sum() < len(found)
 
 
 @pytest.mark.parametrize(("runs", "together"), [(3, 2), (7, 2), (8, 1), (28, 1), (29, 0)])
