@@ -8,7 +8,7 @@ import pytest
 from flint import acb, ctx
 
 from depl.models.problem.epochs import Term
-from depl.models.problem.laws import InverseGamma, Lognormal, Normal
+from depl.models.problem.laws import InverseGamma, Lognormal
 from depl.models.risk import scaled_transforms
 from depl.models.risk.contour import Contour, label_table
 from depl.models.risk.scaled_transforms import scaled_log_transforms
@@ -106,27 +106,6 @@ def test_the_slope_is_bounded_along_all_factors():
                 for shift in (1e-4, -1e-4)
             )
             assert np.all(np.abs(ahead - behind) / 2e-4 <= steepest * (1 + 1e-6) + 1e-9)
-
-
-def test_what_is_computed_without_interpolation(monkeypatch):
-    law = LAWS[0]
-    factors, nodes = factors_and_nodes(law, 400, 1.0)
-
-    def refused(*arguments):
-        raise AssertionError("not interpolated")
-
-    monkeypatch.setattr(scaled_transforms, "_interpolated", refused)
-    for other, chosen in (
-        (law, factors[:20]),  # few factors
-        (Normal(mean=1.0, variance=0.5), factors),  # a closed form
-        (Normal(mean=1.0, variance=0.5), -factors),
-    ):
-        values, bounds = scaled_log_transforms(other, chosen, nodes)
-        expected, errors = centred_log_transform(other, chosen[:, None] * nodes)
-        assert np.array_equal(values, expected)
-        assert np.array_equal(bounds, errors)
-    with pytest.raises(AssertionError, match="not interpolated"):
-        scaled_log_transforms(law, factors, nodes)
 
 
 def test_nodes_far_up_are_computed_one_by_one_and_all_of_a_contour_agree():
