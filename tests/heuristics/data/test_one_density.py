@@ -73,7 +73,7 @@ def test_many_datasets_of_one_density_equal_dynamic_programming(size: int) -> No
             needed = NeededEpochs(LogDataLaw(a=10.0, b=1.0, base_volume=5.0))
         volumes = rng.choice([2.0, 3.0, 7.0], size)
         problem = selection_of_numbers(needed, volumes, volumes / 2, 0.1 * float(volumes.sum()))
-        found, (_, value) = branch_and_bound(problem), subset_sum(problem)
+        found, value = branch_and_bound(problem), subset_sum(problem)
         assert found.optimal
         assert found.value == pytest.approx(value, rel=1e-12)
 

@@ -55,7 +55,6 @@ LAWS = {
     "truncated": [(1.0, student(3, -1, 1, -4, 1))],
     "far truncated": [(1.0, student(3, 5, 1, -4, -1))],
     "untruncated": [(1.0, student(1.5, -1, 0.5))],
-    "wide": [(-1.0, Normal(mean=1, variance=1e4))],
     "gain and jump": [(-3.0, GAMMA), (1.0, student(3, 0.3, 0.2))],
     "two jumps": [(1.0, NORMAL), (-2.0, NORMAL)],
     "atoms off the grid": [(-1.0, atoms(0.1, 0.7310001, 3.9))],
