@@ -1,5 +1,6 @@
 """Methods that are paused at a look at the clock: they go on where they were, and end when told to."""
 
+import itertools
 import math
 import threading
 
@@ -92,43 +93,31 @@ def test_limits_of_the_whole_do_not_reach_the_method_but_gap_and_seed_do(tiny: I
     assert seen == [(0.25, 7, None, True)]
 
 
-def test_a_step_that_takes_long_waits_in_its_midst(tiny: Instance) -> None:
+class Late(Limits):
+    """Turns that are over at once."""
+
+    def lateness(self) -> float:
+        return math.inf
+
+
+@pytest.mark.parametrize("stopped", [False, True])
+def test_a_step_that_takes_long_waits_in_its_midst_and_is_broken_off_once_it_is_stopped(tiny, stopped):
     """The method never looks at the clock itself; its turns end inside of its one step, all the same."""
-    late = [True, False, False]
     seen: list[int] = []
-
-    class Turns(Limits):
-        def lateness(self) -> float:
-            return math.inf if late[0] else -math.inf
-
-    def method(instance: Instance, limits: Limits) -> Outcome:
-        for number in range(3):
-            seen.append(number)
-            keep_time()
-        return Outcome(Termination.EXHAUSTED, Plan(), 0.0)
-
-    waiting = Paused(method, tiny, Limits())
-    assert waiting.proceed(Turns()) is None
-    assert seen == [0]
-    late[0] = False
-    found = waiting.proceed(Turns())
-    assert seen == [0, 1, 2]
-    assert found.termination is Termination.EXHAUSTED
-
-
-def test_a_step_that_waits_is_broken_off_once_it_is_stopped(tiny: Instance) -> None:
-    class Over(Limits):
-        def lateness(self) -> float:
-            return math.inf
 
     def method(instance: Instance, limits: Limits) -> Outcome:
         try:
-            while True:
+            for number in itertools.count() if stopped else range(3):
+                seen.append(number)
                 keep_time()
         except OutOfTimeError:
             return Outcome(Termination.TIME_LIMIT, None, 7.0, "broken off")
+        return Outcome(Termination.EXHAUSTED, Plan(), 0.0)
 
     waiting = Paused(method, tiny, Limits())
-    assert waiting.proceed(Over(looks=Looks(5))) is None
-    found = waiting.stop()
-    assert (found.termination, found.lower_bound) == (Termination.TIME_LIMIT, 7.0)
+    assert waiting.proceed(Late()) is None
+    assert seen == [0]
+    found = waiting.stop() if stopped else waiting.proceed(Limits())
+    assert stopped or seen == [0, 1, 2]
+    assert found.termination is (Termination.TIME_LIMIT if stopped else Termination.EXHAUSTED)
+    assert found.lower_bound == (7.0 if stopped else 0.0)

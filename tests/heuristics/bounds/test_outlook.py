@@ -67,13 +67,6 @@ def test_clusters_that_are_worth_their_transfers_in_some_epochs_are_charged_ther
     assert len(np.unique(np.round(each, 6), axis=1).T) > 1
 
 
-def test_without_transfers_nothing_is_shared(crowd: Instance) -> None:
-    outlook = made(crowd.replace(transfers=()))
-    plain = outlook.bound(NEEDED, outlook.start(NEEDED))
-    assert outlook.share(NEEDED, plain, lambda: False) == plain
-    assert outlook.charged is None
-
-
 # --- shares of transfers ----------------------------------------------------------------------------------
 
 

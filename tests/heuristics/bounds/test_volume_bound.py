@@ -12,6 +12,8 @@ from depl.models.problem.epochs import load
 from depl.models.problem.instance import Cluster, Dataset, Instance, Model, Transfer
 from depl.models.problem.learning import DataLaw, PowerDataLaw
 from tests.cases.loop_cases import DATA_LAWS, TABLES, crowded, nonempty_sets, psi, tabled
+from tests.problems import datasets, model, site
+from tests.problems import instance as made
 
 
 @pytest.fixture(scope="module")
@@ -31,11 +33,11 @@ def least_site(instance: Instance, lam: float, gain: float, gain_price: float, n
     """The least reduced cost of an epoch over all real sites, in scalars."""
     tau = math.inf if instance.target.round_deadline is None else instance.target.round_deadline
     epochs, found = range(1, instance.target.maximum_epochs + 1), []
-    for model in instance.models:
+    for item in instance.models:
         best = math.inf
         for n, place in enumerate(instance.clusters):
             for chosen in nonempty_sets(instance):
-                loads = {load(instance, k, model.name, place.name, chosen) for k in epochs}
+                loads = {load(instance, k, item.name, place.name, chosen) for k in epochs}
                 value = min(psi(demand, lam, tau)[0] for demand in loads)
                 h = instance.learning_factor(chosen)
                 charge = transfers_of(instance, Site(n, chosen)) / instance.target.maximum_epochs
@@ -62,16 +64,17 @@ def test_two_entries_per_interval_bound_every_real_site_at_every_epoch(law: Data
             assert (bound <= least + 1e-9 * abs(least)).all()
 
 
+def of_equal_data(volume: float, place: Cluster, *, size: float, law: DataLaw | None = None) -> Instance:
+    """Six datasets alike on one cluster within 1, a model of demand 1."""
+    equal = datasets(**{f"d{i}": volume for i in range(6)})
+    net = model("net", 1, 1, size)
+    return made(net, clusters=place, datasets=equal, data_law=law, round_deadline=1, maximum_epochs=5)
+
+
 @pytest.mark.parametrize("intervals", [1, 7, 400])
 def test_a_round_deadline_inside_an_interval_leaves_the_sites_that_keep_it(intervals: int) -> None:
     """Five of six equal datasets keep the deadline, all six do not; gains are worth more than they cost."""
-    crowd = crowded(np.random.default_rng(2), PowerDataLaw(p=1), clusters=1, datasets=6, models=1)
-    net = Model(name="net", size=0, demand=1, improvement=crowd.models[0].improvement)
-    place = Cluster(name="c0", capacity=5.0, bandwidth=1, unit_cost=1)
-    equal = tuple(Dataset(name=f"d{i}", volume=1) for i in range(6))
-    instance = crowd.replace(
-        models=(net,), clusters=(place,), datasets=equal, transfers=(), round_deadline=1.0
-    )
+    instance = of_equal_data(1.0, site("c0", 5, 1, 1), size=0, law=PowerDataLaw(p=1))
     frontier = Frontier.of(instance, DataFactors(instance), intervals)
     least = least_site(instance, 1.0, 1.0, 100.0, 0.0)[0]
     assert least == pytest.approx(5 + 1 - 100 * 5 / 6)
@@ -103,13 +106,7 @@ def test_dividing_the_intervals_that_decide_raises_the_bound_and_keeps_it_one(cr
 
 def test_the_deadline_of_a_frontier_has_the_tolerance_of_a_plan() -> None:
     """Sending alone takes all of tau but a billionth: a plan may do that, so the frontier must."""
-    crowd = crowded(np.random.default_rng(2), clusters=1, datasets=6, models=1)
-    net = Model(name="net", size=1, demand=1, improvement=crowd.models[0].improvement)
-    place = Cluster(name="c0", capacity=1e10, bandwidth=1, unit_cost=1e-9)
-    equal = tuple(Dataset(name=f"d{i}", volume=0.5) for i in range(6))
-    instance = crowd.replace(
-        models=(net,), clusters=(place,), datasets=equal, transfers=(), round_deadline=1.0
-    )
+    instance = of_equal_data(0.5, site("c0", 1e10, 1, 1e-9), size=1)
     least = least_site(instance, 1.0, 1.0, 0.0, 0.0)[0]
     assert math.isfinite(least)
     frontier = Frontier.of(instance, DataFactors(instance), 400)

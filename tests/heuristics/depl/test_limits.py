@@ -1,7 +1,6 @@
 """Progress and decisions of the loop, what it does at its limits, and the list of few plans."""
 
 import itertools
-import math
 
 import numpy as np
 import pytest
@@ -55,23 +54,6 @@ def test_no_step_goes_on_for_long_wherever_the_time_limit_strikes(many_datasets,
         result = depl.solve(many_datasets, "depl", time_limit=1)
         assert result.termination is Termination.TIME_LIMIT
         assert next(asked) < most + 40
-
-
-def test_with_many_datasets_a_bound_comes_before_a_plan_and_only_rises(many_datasets: Instance) -> None:
-    rows: list[tuple[float, float]] = []
-
-    def until_a_plan(_: float, cost: float, bound: float) -> None:
-        rows.append((cost, bound))
-        if math.isfinite(cost):
-            raise KeyboardInterrupt
-
-    result = depl.solve(many_datasets, "depl", progress=until_a_plan)
-    assert rows[0][0] == math.inf
-    assert 0 < rows[0][1] <= rows[-1][1]
-    assert [bound for _, bound in rows] == sorted(bound for _, bound in rows)
-    assert result.termination is Termination.INTERRUPTED
-    assert result.cost == rows[-1][0]
-    assert result.cost >= result.lower_bound == rows[-1][1]
 
 
 def test_where_no_plan_is_found_few_plans_are_listed_and_prove_that_there_is_none(tiny: Instance) -> None:
