@@ -252,6 +252,8 @@ def test_what_counts_runs_is_nowhere_told_as_the_probability_itself():
         assert "at most 0.04761905, as the runs are counted" in str(told_of)
     state = depl.State(epoch=1, loss=2.0, elapsed_time=1.0, model="full")
     assert " is 0.9" not in str(depl.replan(asked, BOTH, state))
+    assert "20 runs of this plan and one more counted as a miss: marginal" in loss_law(asked).basis(BOTH)
+    assert "as only 8 runs went through this plan" in loss_law(instance_of(halves(8))).basis(BOTH)
 
 
 def test_a_policy_to_a_target_that_no_logarithm_reaches_is_refused():
