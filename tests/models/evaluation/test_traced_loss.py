@@ -295,7 +295,7 @@ def test_survival_is_that_of_all_combinations_and_of_independent_residuals_bound
             else:
                 continue
             last = paths[-1][np.isfinite(paths[-1])]
-            for level, often in ((0.2, 1.0), (0.6, 1.0), (0.6, 0.5)):
+            for level, often in ((0.2, 1.0), (0.6, 1.0), (1.0, 1.0), (0.6, 0.5)):
                 maximum = float(oracle.observed(np.quantile(last, level)))
                 stops = rng.random(len(schedule) + 1) < often
                 limit = oracle_module.on_scale(document, maximum) + 1e-9
