@@ -9,7 +9,7 @@ import numpy as np
 
 from depl.models.problem.epochs import Load
 from depl.models.problem.instance import ComputeTable, Dataset, Instance, Model
-from depl.models.problem.laws import Forbidden, Normal
+from depl.models.problem.laws import Normal
 from depl.models.problem.learning import (
     DataLaw,
     InverseLogDataLaw,
@@ -18,7 +18,7 @@ from depl.models.problem.learning import (
     PowerDataLaw,
 )
 from depl.models.problem.plan import Plan
-from tests.problems import instance, model, site, switches
+from tests.problems import instance, model, site
 
 DATA_LAWS: tuple[DataLaw | None, ...] = (
     None,
@@ -131,13 +131,6 @@ def plain(
         maximum_time=maximum_time,
         round_deadline=round_deadline,
     )
-
-
-def one_way(given: Instance) -> Instance:
-    """The same with models that may only be left for later ones."""
-    names = [item.name for item in given.models]
-    pairs = itertools.combinations(names, 2)
-    return given.replace(switches=switches({(late, early): Forbidden() for early, late in pairs}))
 
 
 def psi(load: Load, multiplier: float, deadline: float) -> tuple[float, float]:

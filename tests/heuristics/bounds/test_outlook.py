@@ -95,13 +95,3 @@ def test_shares_are_allowed_and_raise_what_all_epochs_cost(seed: int) -> None:
     equal = np.full((4, 3), 1 / 15)
     trained = opening.counts[:3]
     assert trained @ values(opening, shares)[:3] >= trained @ values(opening, equal)[:3] - 1e-9
-
-
-def test_two_clusters_that_are_best_in_one_half_each_pay_everything_there() -> None:
-    """In equal shares each would pay half of its transfers."""
-    costs = np.array([[[-2.0], [-1.0]], [[-1.0], [-2.0]], [[5.0], [5.0]]])
-    transfers = np.array([[0.8], [0.8]])
-    opening = Opening(np.array([0, 1]), costs, transfers, np.array([2, 2, 0]))
-    shares = opening.raised()
-    assert np.diag(shares[:2]) == pytest.approx([0.5, 0.5], abs=1e-3)
-    assert values(opening, shares)[:2] == pytest.approx([-1.6, -1.6], abs=1e-3)

@@ -1,20 +1,14 @@
 """What the loop searches on under rules of the sites: sites, paths and sequences that keep them."""
 
-import math
-
 import msgspec
 import numpy as np
 import pytest
 
 from depl.heuristics.bounds.learning import Learning
 from depl.heuristics.data.sites import DataFactors, Site, Sites, listed_sites
-from depl.heuristics.depl.labels import Judge
-from depl.heuristics.depl.models import Kind, ModelStage
-from depl.heuristics.paths.additive_labels import expected_label
 from depl.heuristics.paths.additive_problem import additive_problem
 from depl.heuristics.paths.setting import least_weight
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.solving.methods import Limits
 
 change = msgspec.structs.replace
 
@@ -45,16 +39,6 @@ def test_searches_over_labels_end_well(tiny):
         if last is not None:
             assert tiny.models[path.models[-1]].name == last[0]
     assert every[None] == pytest.approx(min(every[("full",)], every[("pruned",)]))
-
-
-def test_ranked_sequences_on_several_clusters_end_well(tiny):
-    data = {0: frozenset({"archive", "sensors"}), 1: frozenset({"sensors"})}
-    kinds = [Kind(n, m) for n in data for m in (0, 1)]
-    for last in (0, 1):
-        ruled = tiny.replace(deployable=(tiny.models[last].name,), maximum_loss=8)
-        stage = ModelStage(ruled, Learning.of(ruled), DataFactors(ruled), Judge(ruled), Limits())
-        found = stage.paths(data, kinds, expected_label(), 0.0, math.inf, 1.0)
-        assert {item.models[-1] for item in (found.found, found.nearest) if item} == {last}
 
 
 def test_a_path_on_data_that_may_not_be_used_there_is_refused(tiny):

@@ -14,14 +14,13 @@ from depl.heuristics.data.sites import DataFactors, Sites, listed_sites
 from depl.heuristics.depl.data_stage import DataStage
 from depl.heuristics.depl.labels import Judge
 from depl.heuristics.depl.models import ModelStage, MostCertain, most_certain
-from depl.models.problem.instance import Instance, Model
+from depl.models.problem.instance import Instance
 from depl.models.problem.laws import Normal, Zero
-from depl.models.problem.learning import ConstantImprovement
 from depl.models.solving.methods import Limits
 from depl.models.verifier.verify import verify
 from tests.cases.loop_cases import moments, plain
 from tests.oracles.brute_force import every_plan
-from tests.problems import drawn
+from tests.problems import drawn, gain, model
 
 
 def searched(instance: Instance, limits: Limits | None = None) -> tuple[ModelStage, MostCertain]:
@@ -59,18 +58,17 @@ def test_the_lowest_quantile_of_random_instances_is_nearly_found() -> None:
 
 def with_normal_laws(instance: Instance) -> Instance:
     models = []
-    for model in instance.models:
-        mean, variance = model.improvement.at(1)[1].moments()
+    for item in instance.models:
+        mean, variance = item.improvement.at(1)[1].moments()
         noise = Normal(mean=mean, variance=min(max(variance, 1e-3), mean**2))
-        models.append(msgspec.structs.replace(model, improvement=ConstantImprovement(noise=noise)))
+        models.append(msgspec.structs.replace(item, improvement=gain(noise)))
     return instance.replace(models=tuple(models), switches=(), other_switches=Zero())
 
 
 def test_a_plan_that_only_the_most_certain_sequence_is_meets_the_target() -> None:
     """Eight steady epochs and hardly any slack: mean 2, quantile 2.36; target 2.4."""
-    steady = ConstantImprovement(noise=Normal(mean=1, variance=0.01))
     base = plain(target=2.4, epochs=8, maximum_time=11.0)
-    instance = base.replace(models=(Model(name="net", size=0.5, demand=8, improvement=steady),))
+    instance = base.replace(models=(model("net", Normal(mean=1, variance=0.01), 8, 0.5),))
     stage, found = searched(instance)
     plan = stage.plan(found.candidate)
     assert verify(instance, plan).ok

@@ -17,8 +17,10 @@ from depl.heuristics.paths.additive_labels import entropic_label
 from depl.heuristics.paths.kernels import Labels
 from depl.models.problem.allocation import allocate
 from depl.models.problem.instance import Instance
+from depl.models.problem.laws import Forbidden
 from depl.models.problem.learning import LogDataLaw, PowerDataLaw
-from tests.cases.loop_cases import crowded, nonempty_sets, one_way
+from tests.cases.loop_cases import crowded, nonempty_sets
+from tests.problems import switches
 
 LAWS = (PowerDataLaw(p=0.4), PowerDataLaw(p=1.6), LogDataLaw(a=40, b=2, base_volume=1))
 
@@ -110,13 +112,6 @@ def test_two_runs_end_as_the_cheapest_of_all_lengths(seed: int, sets: int, share
     assert exact >= share * len(every)
 
 
-def test_without_room_nothing_is_found() -> None:
-    found = one_cluster(0)
-    moves = ChangePoints(found, found.labels(2.0, -1e6), None)
-    start = moves.sequenced(np.array([0, 1]), np.array([0, 0]))
-    assert moves.settled(start) is None
-
-
 @pytest.mark.parametrize(("runs", "together"), [(3, 2), (7, 2), (8, 1), (28, 1), (29, 0)])
 def test_of_many_runs_no_more_change_points_move_than_memory_is_meant_for(runs, together, monkeypatch):
     """By hand: 7 * 6 / 2 pairs x 100 steps x 8 numbers are 16,800; 28 points x 24 steps x 29 are 19,488."""
@@ -142,7 +137,8 @@ def restricted(instance: Instance) -> Restricted:
 def small(seed: int, *, ordered: bool = False) -> Instance:
     rng = np.random.default_rng([6, 41, seed])
     instance = crowded(rng, PowerDataLaw(p=0.4), datasets=2, clusters=2, epochs=3)
-    return one_way(instance) if ordered else instance
+    barred = switches({("m1", "m0"): Forbidden()})
+    return instance.replace(switches=barred) if ordered else instance
 
 
 def sequences(found: Restricted, chosen: list[int], labels: Labels) -> list[tuple[list[int], list[int]]]:
