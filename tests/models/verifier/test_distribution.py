@@ -336,7 +336,7 @@ def test_atoms_too_many_for_exact_sums_are_rounded_and_more_finely_where_the_bud
     assert found.lower <= exact.lower <= found.upper
     assert 0 < found.upper - found.lower < 1e-3
     rng = np.random.default_rng(2)
-    many = [draw(rng.normal(size=3), 1 / math.sqrt(k), 3) for k in range(1, 30)]
+    many = [draw(rng.normal(size=3), 1 / math.sqrt(k), 3) for k in range(1, 20)]
     first = rounded_tail(many, 3.0)
     inside = Fraction((first.lower + first.upper) / 2)
     refined = rounded_tail(many, 3.0, inside)
