@@ -114,19 +114,16 @@ def bounding(lower: float, ending: Termination = Termination.EXHAUSTED) -> Answe
     return holding(None, ending, lower)
 
 
+PRESSED = bounding(0.0, Termination.INTERRUPTED)
+
+
 @pytest.mark.parametrize(
     ("exact", "loop", "asked", "end", "lower"),
     [
         (refusing, bounding(20.0), {}, Termination.STUCK, 20.0),
         (refusing, bounding(28.0), {}, Termination.OPTIMAL, 28.0),  # the plan of one, the bound of another
         (slow(None, 11.0, []), interrupted, {"looks": 200}, Termination.INTERRUPTED, 11.0),
-        (
-            slow(None, 11.0, []),
-            bounding(0.0, Termination.INTERRUPTED),
-            {"looks": 200},
-            Termination.INTERRUPTED,
-            11.0,
-        ),
+        (slow(None, 11.0, []), PRESSED, {"looks": 200}, Termination.INTERRUPTED, 11.0),
         (optimistic, NOTHING, {}, Termination.STUCK, 4.0),  # bounds told on the way are no proof
     ],
 )

@@ -55,7 +55,7 @@ def test_a_method_that_is_stopped_ends_with_what_it_holds(tiny: Instance) -> Non
     found = paused.stop()
     assert (found.termination, found.lower_bound) == (Termination.TIME_LIMIT, 5.0)
     assert paused.ended
-    assert not [thread for thread in threading.enumerate() if thread is paused._thread]
+    assert paused._thread not in threading.enumerate()
 
 
 def test_what_a_method_raises_is_raised_to_who_lets_it_proceed(tiny: Instance) -> None:

@@ -7,7 +7,6 @@ import pytest
 
 import depl
 from depl.heuristics.depl import method
-from depl.heuristics.depl.record import Record
 from depl.models.problem.instance import Instance
 from depl.models.problem.learning import PowerDataLaw
 from depl.models.solving.decisions import Stage
@@ -77,13 +76,3 @@ def test_a_plan_that_every_label_misses_is_found_in_the_list(tiny, monkeypatch):
     monkeypatch.setattr(method, "_FEW_CLASSES", 3)
     result = depl.solve(tiny, "depl")
     assert (result.termination, result.plan) == (Termination.EXHAUSTED, None)
-
-
-def test_of_many_ways_back_the_first_are_told_and_the_others_counted(tiny: Instance) -> None:
-    record = Record(tiny)
-    for _ in range(100):
-        record.went_back({0: frozenset({tiny.datasets[0].name})}, 1.0, 2.0)
-    record.stopped(Termination.EXHAUSTED, 2.0, 1.0, 3.0)
-    texts = [item.choice for item in record.decisions]
-    [counted] = [text for text in texts if text.endswith("more choices of data")]
-    assert len(texts) - 2 + int(counted.split()[0]) == 100
