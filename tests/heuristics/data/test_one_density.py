@@ -119,12 +119,3 @@ def test_no_volume_of_a_grid_is_better_than_the_best_one(kind, base, shape, rati
     found = best_volume(needed, fixed, 1.0, whole)
     assert 0 <= found <= whole
     assert float(needed.at(found)) * (fixed + found) <= values.min() * (1 + 1e-12)
-
-
-def test_the_power_law_has_its_best_volume_in_closed_form() -> None:
-    """Q* = p t0 / ((1 - p) t1) = 1 * 6 / 1 for p = 1/2; here t0 = fixed - t1 Q0 = 6."""
-    needed = NeededEpochs(PowerDataLaw(p=0.5, base_volume=2.0))
-    assert best_volume(needed, 8.0, 1.0, 20.0) == pytest.approx(4.0, rel=1e-9)
-    assert best_volume(needed, 8.0, 1.0, 3.0) == 3.0
-    assert best_volume(NeededEpochs(PowerDataLaw(p=1.0)), 1.0, 1.0, 5.0) == 5.0
-    assert best_volume(NeededEpochs(None), 1.0, 1.0, 5.0) == 0.0

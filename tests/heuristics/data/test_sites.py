@@ -50,12 +50,6 @@ def test_h_is_that_of_the_instance_whatever_the_data_law(drawn: tuple[Instance, 
     assert len(kinds) == 5
 
 
-def test_a_table_of_epochs_has_no_volumes(steady: Instance) -> None:
-    table = TableDataLaw(subsets=(SubsetEpochs(datasets=("data",), epochs=3.0),))
-    with pytest.raises(TypeError, match="no volumes"):
-        DataFactors(steady.replace(data_law=table)).at(np.array([1.0]))
-
-
 @pytest.mark.parametrize("law", DATA_LAWS)
 def test_lines_lie_above_and_below_h_on_its_interval(law: DataLaw | None) -> None:
     instance = crowded(np.random.default_rng(3), law)

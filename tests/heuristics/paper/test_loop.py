@@ -5,13 +5,13 @@ import math
 import pytest
 
 import depl
-from depl.heuristics.paper.loop import OPTIONS, depl_paper
+from depl.heuristics.paper.loop import OPTIONS
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.problem.instance import Instance, Model
 from depl.models.problem.laws import Deterministic, Forbidden, InverseGamma
 from depl.models.problem.learning import SubsetEpochs, TableDataLaw
 from depl.models.solving.decisions import Stage
-from depl.models.solving.methods import Limits, find
+from depl.models.solving.methods import find
 from depl.models.solving.result import Result, Termination
 from tests.problems import datasets, instance, model, site, student, transfers
 
@@ -158,27 +158,11 @@ def test_e12_counting_epochs_costs_2_40_times_the_optimum() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"maximum_epochs": 0}, "models: no epoch is allowed"),
-        ({"maximum_time": 1.0}, "no epoch keeps the time limits on site with all resources"),
-        ({"round_deadline": 1.0}, "the quickest takes 1.3 "),
-    ],
-)
-def test_where_not_one_epoch_is_possible_the_reason_says_why(steady, changes, message):
-    result = depl.solve(steady.replace(**changes), "depl-paper")
-    assert result.plan is None
-    assert message in result.reason
-
-
-@pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"eta": 0}, "eta: must be a whole number from 1 on"),
-        ({"eta": "auto"}, "eta: must be a whole number from 1 on"),
         ({"epsilon": 0}, "epsilon: must be a number above 0"),
         ({"epsilon": True}, "epsilon: must be a number above 0"),
-        ({"epsilon": "small"}, "epsilon: must be a number above 0"),
         ({"epsilon": math.inf}, "epsilon: must be a number above 0"),
         ({"weight": "gold"}, "weight: must be "),
         ({"label": "certified"}, "label: must be "),
@@ -228,25 +212,6 @@ def test_without_exponential_moments_the_next_label_takes_over(degrees: float, l
     assert result.plan is not None
     chosen = next(item for item in result.decisions if item.stage is Stage.MODELS)
     assert label in chosen.choice
-
-
-def test_the_time_limit_and_an_interrupt_end_it_with_the_record_so_far(steady, monkeypatch):
-    outcome = depl_paper(steady, Limits(time_limit=1e-9))
-    assert (outcome.termination, outcome.plan) == (Termination.TIME_LIMIT, None)
-    assert outcome.reason == (
-        "data: stopped by the time limit of 1e-09 s after 0 choices of data, 0 ways back; "
-        "no path was tried to its end, and nothing is proved"
-    )
-
-    def stop(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("depl.heuristics.paper.loop.place_by_embedding", stop)
-    outcome = depl_paper(steady, Limits())
-    assert (outcome.termination, outcome.plan) == (Termination.INTERRUPTED, None)
-    assert [item.stage for item in outcome.decisions] == [Stage.DATA, Stage.MODELS]
-    assert outcome.decisions[0].outcome == "stopped before it was decided"
-    assert outcome.reason.startswith("resources: interrupted after 1 choice of data, 0 ways back")
 
 
 def test_a_failure_of_the_linear_program_is_a_failure_of_stage_three(steady, monkeypatch):

@@ -6,15 +6,14 @@ import cvxpy
 import numpy as np
 import pytest
 
-from depl.benchmarks.studies.helpers.set_functions import SUBMODULAR, random_cut, random_real_cut
+from depl.benchmarks.studies.helpers.set_functions import SUBMODULAR, random_cut
 from depl.heuristics.submodular.families import concave_of_weight, cut, square_root
-from depl.heuristics.submodular.function import Verdict, all_gains, all_values, exhaustive, oracle
+from depl.heuristics.submodular.function import Verdict, all_gains, exhaustive, oracle
 from depl.heuristics.submodular.lovasz import (
     CertifiedBound,
     GreedyCertificate,
     cutting_planes,
     greedy_certificate,
-    lovasz_extension,
     proves,
 )
 from depl.heuristics.submodular.minimise import lovasz_planes
@@ -24,19 +23,6 @@ from depl.models.foundation.errors import InvalidInputError
 HALF = Fraction(1, 2)
 # 0 -> 1 with capacity 4, weights -3 and 1: f = 0, 1, 1, -2
 ARC = cut(2, [(0, 1)], 4, [-3, 1])
-
-
-@pytest.mark.parametrize("family", SUBMODULAR)
-def test_the_extension_is_f_on_indicators_and_an_average_of_level_sets_between(family: str) -> None:
-    rng = np.random.default_rng(9)
-    function = SUBMODULAR[family](rng, 5)
-    for index, value in enumerate(all_values(function)):
-        indicator = np.array([index >> bit & 1 for bit in range(5)], dtype=float)
-        assert lovasz_extension(function, indicator) == pytest.approx(value, abs=1e-9)
-    x = rng.random(5)
-    cuts = np.sort(np.concatenate([[0.0, 1.0], x]))
-    levels = [function.value(np.flatnonzero(x > t).tolist()) for t in (cuts[1:] + cuts[:-1]) / 2]
-    assert lovasz_extension(function, x) == pytest.approx(float(np.diff(cuts) @ levels), abs=1e-9)
 
 
 # --- the program ----------------------------------------------------------------------------------------
@@ -112,14 +98,6 @@ def test_a_function_that_falls_short_of_submodularity_is_bounded_all_the_same() 
 def test_forged_combinations_are_refused(orders, weights, message: str) -> None:
     with pytest.raises(InvalidInputError, match=message):
         GreedyCertificate(np.array(orders), weights).bound(ARC)
-
-
-def test_a_certificate_of_another_function_bounds_that_function_only() -> None:
-    rng = np.random.default_rng(6)
-    one, other = random_real_cut(rng, 8), random_real_cut(rng, 8)
-    taken = minimum_norm_point(one).certificate
-    assert taken.bound(other).lower <= Fraction(float(all_values(other).min()))
-    assert not proves(other, minimum_norm_point(other).subset, taken.bound(other))
 
 
 @pytest.mark.parametrize(
