@@ -83,6 +83,7 @@ def test_density_is_one_only_without_prices_and_for_laws_of_volume() -> None:
     assert one_density(selection_of_numbers(needed, [1.0, 3.0], [2.0, 6.0])) == 2.0
     assert one_density(selection_of_numbers(needed, [1.0, 3.0], [2.0, 6.1])) is None
     assert one_density(selection_of_numbers(needed, [1.0, 3.0], [2.0, 6.0], 0.0, 1.0)) is None
+    assert inner_minimum(NeededEpochs(None), 1.0, 1.0, 5.0) is None  # without a law no volume is best
     free = selection_of_numbers(needed, [1.0, 3.0], [0.0, 0.0], 1.0)
     assert branch_and_bound(free).subset == frozenset({0, 1})
 

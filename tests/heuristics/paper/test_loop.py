@@ -214,6 +214,11 @@ def test_without_exponential_moments_the_next_label_takes_over(degrees: float, l
     assert label in chosen.choice
 
 
+def test_the_time_limit_ends_it_and_is_said_to(steady) -> None:
+    result = depl.solve(steady, "depl-paper", time_limit=1e-9)
+    assert (result.termination, result.plan) == (Termination.TIME_LIMIT, None)
+
+
 def test_a_failure_of_the_linear_program_is_a_failure_of_stage_three(steady, monkeypatch):
     def fail(*_: object) -> None:
         raise RuntimeError("HiGHS ended with: trouble")
