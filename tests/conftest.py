@@ -8,7 +8,6 @@
 import gc
 import os
 import signal
-from collections.abc import Callable
 
 # A job that a script puts into the background ignores Ctrl-C, as do its children; here it is tested.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -25,9 +24,7 @@ from hypothesis import settings
 
 from depl.cli import main
 from depl.instances import library
-from depl.models.problem.instance import Instance
 from depl.models.problem.laws import Normal, registry
-from depl.models.problem.plan import Plan
 from depl.models.solving import methods
 from tests.problems import instance, model, plan
 
@@ -42,7 +39,7 @@ settings.load_profile("repeat")
 methods.registered()
 
 
-def pytest_collection_finish() -> None:
+def pytest_collection_finish():
     """Modules and tests live until the end: the collector of garbage need not walk them again and again."""
     gc.collect()
     gc.freeze()
@@ -50,52 +47,52 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.fixture(scope="session")
-def tiny() -> Instance:
+def tiny():
     return library.load("tiny")
 
 
 @pytest.fixture(scope="session")
-def tiny_optimum() -> Plan:
+def tiny_optimum():
     """Two epochs of full on cloud with all data, then pruned on edge with sensors; x = 3 everywhere."""
     data = {"cloud": ("archive", "sensors"), "edge": ("sensors",)}
     return plan(("full", "cloud", 3.0), ("full", "cloud", 3.0), ("pruned", "edge", 3.0), data=data)
 
 
 @pytest.fixture(scope="session")
-def steady() -> Instance:
+def steady():
     """c = 2 * 4 = 8, so that T(k) = 8 / x + 1 / 2; 10 - 2 K reaches 6 at K = 2, within T_max = 5 at x = 4."""
     return instance(model("net", 2), name="steady")
 
 
 @pytest.fixture(scope="session")
-def bell(steady: Instance) -> Instance:
+def bell(steady):
     """l(K) is normal with mean 10 - 2 K and variance K."""
     return steady.replace(name="bell", models=(model("net", Normal(mean=2, variance=1)),))
 
 
 @pytest.fixture(scope="session")
-def steady_plan() -> Plan:
+def steady_plan():
     """The cheapest plan of ``steady``: cost 2 * 3 * 4 = 24."""
     return plan(*[("net", "site", 4.0)] * 2)
 
 
 @pytest.fixture
-def own_methods(monkeypatch: pytest.MonkeyPatch) -> None:
+def own_methods(monkeypatch):
     """A registry of methods that forgets what a test registers."""
     monkeypatch.setattr(methods, "_REGISTRY", dict(methods._REGISTRY))
 
 
 @pytest.fixture
-def own_laws(monkeypatch: pytest.MonkeyPatch) -> None:
+def own_laws(monkeypatch):
     """A registry of laws that forgets what a test registers."""
     monkeypatch.setattr(registry, "_registered", dict(registry._registered))
 
 
 @pytest.fixture
-def ask(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
+def ask(capsys):
     """Answer one command line; returns exit code, standard output and standard error."""
 
-    def run(*words: object) -> tuple[int, str, str]:
+    def run(*words):
         code = main([str(word) for word in words])
         return code, *capsys.readouterr()
 

@@ -8,9 +8,6 @@ that is to fall from 10 to 6 with probability 0.9 in three epochs and, without a
     plan(("net", "site", 4.0), ("net", "site", 4.0)) == steady_plan
 """
 
-from collections.abc import Callable, Mapping
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -26,24 +23,17 @@ from depl.models.problem.laws import (
     Lognormal,
     Normal,
     StudentT,
-    SwitchLaw,
 )
 from depl.models.problem.learning import ConstantImprovement, Improvement, TabledImprovement
 from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
 
 
-def student(
-    degrees: float,
-    location: float = 0.0,
-    scale: float = 1.0,
-    lower: float | None = None,
-    upper: float | None = None,
-) -> StudentT:
+def student(degrees, location=0.0, scale=1.0, lower=None, upper=None):
     """A law of Student's t, cut at ``lower`` and ``upper``."""
     return StudentT(degrees_of_freedom=degrees, location=location, scale=scale, lower=lower, upper=upper)
 
 
-def atoms(*values: float, weights: tuple[float, ...] | None = None) -> Empirical:
+def atoms(*values, weights=None):
     """The law of these values, equally likely or weighted."""
     return Empirical(values=values, weights=weights)
 
@@ -72,59 +62,57 @@ SWITCHES = {"normal": BELL, "student t": JUMP, "cut student t": CUT, "atoms": DI
 """A switch law of every kind that is random or rises."""
 
 
-def law(value: Any) -> Any:
+def law(value):
     """A number as the law that is certain; a law as it is."""
     return value if isinstance(value, Law) else Deterministic(value=value)
 
 
-def loss(constant: float, *terms: tuple[Any, ...]) -> FinalLoss:
+def loss(constant, *terms):
     """A final loss of ``(weight, law)`` or ``(weight, law, count)``."""
     rows = [(*term, 1)[:3] for term in terms]
     summed = tuple((Term(float(weight), law(of)), count) for weight, of, count in rows)
     return FinalLoss(float(constant), summed)
 
 
-def gain(noise: Any, scale: float = 1.0) -> ConstantImprovement:
+def gain(noise, scale=1.0):
     """The same law at every epoch, times ``scale``."""
     return ConstantImprovement(noise=law(noise), scale=scale)
 
 
-def gains(*noises: Any) -> TabledImprovement:
+def gains(*noises):
     """A law, or a law with its scale, for each epoch."""
     return TabledImprovement(
         epochs=tuple(noise if isinstance(noise, ConstantImprovement) else gain(noise) for noise in noises)
     )
 
 
-def model(name: str, improvement: Any, demand: float = 2.0, size: float = 1.0, **more: Any) -> Model:
+def model(name, improvement, demand=2.0, size=1.0, **more):
     """A model by its improvement, or by the number or law that it gains at every epoch."""
     shape = improvement if isinstance(improvement, Improvement) else gain(improvement)
     return Model(name=name, size=size, demand=demand, improvement=shape, **more)
 
 
-def site(
-    name: str = "site", capacity: float = 10.0, bandwidth: float = 2.0, unit_cost: float = 3.0, **more: Any
-) -> Cluster:
+def site(name="site", capacity=10.0, bandwidth=2.0, unit_cost=3.0, **more):
     """A cluster; without arguments the one of ``steady``."""
     return Cluster(name=name, capacity=capacity, bandwidth=bandwidth, unit_cost=unit_cost, **more)
 
 
-def datasets(**volumes: float) -> tuple[Dataset, ...]:
+def datasets(**volumes):
     """Datasets by name and volume."""
     return tuple(Dataset(name=name, volume=volume) for name, volume in volumes.items())
 
 
-def switches(laws: Mapping[tuple[str, str], SwitchLaw | float]) -> tuple[Switch, ...]:
+def switches(laws):
     """Switches by the models before and after."""
     return tuple(Switch(previous=a, following=b, law=law(of)) for (a, b), of in laws.items())
 
 
-def transfers(costs: Mapping[tuple[str, str], float]) -> tuple[Transfer, ...]:
+def transfers(costs):
     """Transfers by dataset and cluster."""
     return tuple(Transfer(dataset=name, cluster=place, cost=cost) for (name, place), cost in costs.items())
 
 
-def instance(*models: Model, **fields: Any) -> Instance:
+def instance(*models, **fields):
     """An instance of these models; ``fields`` of the instance and of its target, the others as in ``steady``.
 
     ``clusters`` may be one, ``datasets`` may be given by volumes, ``switches`` and ``transfers`` by pairs of
@@ -147,7 +135,7 @@ def instance(*models: Model, **fields: Any) -> Instance:
     return Instance(models=models, target=Target(**limits | target), **usual | fields)
 
 
-def plan(*rows: tuple[Any, ...], data: Any = ("data",), **fields: Any) -> Plan:
+def plan(*rows, data=("data",), **fields):
     """A plan of rows ``(model, cluster)`` or ``(model, cluster, resources)``, 1 of them where none are named.
 
     ``data`` are the names that every used cluster holds, or what each holds by its name.
@@ -161,13 +149,13 @@ def plan(*rows: tuple[Any, ...], data: Any = ("data",), **fields: Any) -> Plan:
     )
 
 
-def drawn(seed: Any, count: int, **ranges: int | tuple[int, int]) -> tuple[Instance, ...]:
+def drawn(seed, count, **ranges):
     """Random instances by a seed; a range that is one number has that number only."""
     pairs = {name: (size, size) if isinstance(size, int) else size for name, size in ranges.items()}
     return random_instances(np.random.default_rng(seed), count, **pairs)
 
 
-def refusal(call: Callable[..., Any], *arguments: Any, **options: Any) -> InvalidInputError:
+def refusal(call, *arguments, **options):
     """The refusal that a call ends with."""
     with pytest.raises(InvalidInputError) as caught:
         call(*arguments, **options)

@@ -5,13 +5,11 @@ and ``BAD_PLANS`` and ``BAD_NAMES`` of the plans ``WHOLE`` and ``NAMING``.
 """
 
 import json
-from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import pytest
 
-from depl.models.foundation.errors import InvalidInputError
-from tests.cases.documents import ABSENT, RICH, T5, Document, put
+from tests.cases.documents import ABSENT, RICH, T5, put
 from tests.cases.memory_cases import instance_of
 from tests.problems import refusal
 
@@ -34,20 +32,18 @@ class Bad(NamedTuple):
     path: str | None = None
 
     @property
-    def where(self) -> str:
+    def where(self):
         """Where it is reported, without the root."""
         return self.place if self.path is None else self.path
 
 
-def each(bads: Sequence[Bad]) -> pytest.MarkDecorator:
+def each(bads):
     """A test of every row, named after it."""
     names = [f"{bad.place} = {'absent' if bad.value is ABSENT else bad.value}"[:90] for bad in bads]
     return pytest.mark.parametrize("bad", bads, ids=names)
 
 
-def refused(
-    make: Callable[[Any], object], document: Document, bad: Bad, root: str = "$."
-) -> InvalidInputError:
+def refused(make, document, bad, root="$."):
     """The refusal of a document with one bad value, in the words and at the place of the table."""
     error = refusal(make, put(document, bad.place, bad.value))
     assert bad.message in error.message
@@ -175,7 +171,7 @@ NAMES = [
 ]
 
 JUMP_LAW = "switches[0].law"
-LAWS: dict[str, list[tuple[Document, str, str]]] = {
+LAWS = {
     "inverse_gamma": [
         ({"shape": 1, "scale": 1}, ".shape", "Expected `float` > 1.0"),
         ({"shape": 3, "scale": 0}, ".scale", ABOVE_ZERO),
@@ -183,7 +179,6 @@ LAWS: dict[str, list[tuple[Document, str, str]]] = {
         ({"mean": 1, "variance": 0}, ".variance", ABOVE_ZERO),
         ({}, "", PAIR + "none"),
         ({"shape": 3}, "", PAIR + "['shape']"),
-        ({"shape": 3, "mean": 1}, "", PAIR + "['shape', 'mean']"),
         ({"shape": 3, "scale": 1, "mean": 0.5, "variance": 0.25}, "", PAIR),
         ({"shape": 1e13, "scale": 1e13}, "", NO_SPREAD),
         ({"mean": 1e100, "variance": 1e-100}, "", NO_SPREAD),
@@ -193,13 +188,10 @@ LAWS: dict[str, list[tuple[Document, str, str]]] = {
         ({"log_mean": 0, "log_variance": 0}, ".log_variance", ABOVE_ZERO),
         ({"mean": -1, "variance": 1}, ".mean", ABOVE_ZERO),
         ({"mean": 1, "variance": 0}, ".variance", ABOVE_ZERO),
-        ({"log_mean": 0, "variance": 1}, "", LOG_PAIR),
         ({"log_mean": 0, "log_variance": 1, "mean": 1, "variance": 1}, "", LOG_PAIR),
         ({"log_mean": 200, "log_variance": 1}, "", OVERFLOW),
         ({"log_mean": 0, "log_variance": 200}, "", "choose a smaller variance"),
-        ({"mean": 1, "variance": 1e90}, "", OVERFLOW),
         ({"mean": 1e-100, "variance": 1}, "", OVERFLOW),
-        ({"log_mean": 0, "log_variance": 1e-13}, "", NO_SPREAD),
         ({"mean": 1, "variance": 1e-13}, "", NO_SPREAD),
     ],
     "empirical": [
@@ -249,7 +241,7 @@ HEAVY_TAILS_THAT_RAISE_THE_LOSS = [
 ]
 
 
-def subsets(*rows: tuple[str, float]) -> Document:
+def subsets(*rows):
     return {"type": "table", "subsets": [{"datasets": list(names), "epochs": value} for names, value in rows]}
 
 
@@ -313,11 +305,9 @@ UNEQUAL_NODES = [
         ({"unit_cost": 0}, ".unit_cost", "the groups of the cluster give 0.5"),
         ({"nodes": 3}, ".nodes", "the groups of the cluster give 4"),
         ({"groups": []}, ".groups", NOT_EMPTY),
-        ({"groups": 3}, ".groups", "Expected `array"),
         ({"groups": None}, "", "missing required field `capacity`"),
         ({"groups": [{**SLOW, "speed": 0}]}, ".groups[0].speed", ABOVE_ZERO),
         ({"groups": [FAST, {**SLOW, "count": 0}]}, ".groups[1].count", "Expected `int` >= 1"),
-        ({"groups": [{"capacity": 1, "bandwidth": 1}]}, ".groups[0]", "missing required field `unit_cost`"),
         ({"groups": [{**SLOW, "power": 1}]}, ".groups[0]", "unknown field `power`"),
         ({"groups": [{**SLOW, "count": 600_000_000}] * 2}, ".groups", "have 1200000000 nodes, more than"),
         (
@@ -362,7 +352,7 @@ RUNS = [
     }
     for index in range(2)
 ]
-LAW: Document = {
+LAW = {
     "type": "affine",
     "runs": RUNS,
     "steps": [
@@ -376,7 +366,7 @@ LAW: Document = {
     "unseen_loss": 3.5,
     "deviations": [-0.125, 0.25],
 }
-TRACED: Document = {**json.loads(instance_of(None).to_json()), "traced_law": LAW}
+TRACED = {**json.loads(instance_of(None).to_json()), "traced_law": LAW}
 
 T = "traced_law"
 STEP, LATER, JUMP, RUN = f"{T}.steps[1]", f"{T}.steps[2]", f"{T}.jumps[0]", f"{T}.runs[1]"
@@ -386,11 +376,7 @@ BAD_TRACES = [
     Bad(f"{T}.runs", [], "length >= 1"),
     Bad(f"{T}.steps", [], "length >= 1"),
     Bad(f"{T}.residuals", "together", "Invalid enum value 'together'"),
-    Bad(f"{T}.deviations[1]", 1e101, "beyond what double precision"),
-    Bad(f"{RUN}.stages", [], "length >= 1"),
     Bad(f"{RUN}.stages[1].epochs", 0, ">= 1"),
-    Bad(f"{RUN}.stages[1].epochs", 1_000_001, "<= 1000000"),
-    Bad(f"{RUN}.stages[1].model", " cut", "matching regex"),
     Bad(f"{RUN}.stages[1].cluster", ABSENT, "missing required field `cluster`", f"{RUN}.stages[1]"),
     Bad(f"{RUN}.stages[0].epochs", 3, "has 5 entries for 5 epochs", f"{RUN}.losses"),
     Bad(f"{RUN}.losses", [2.0, 1.0], "give l(0) and one loss per epoch"),
@@ -399,10 +385,8 @@ BAD_TRACES = [
     Bad(f"{STEP}.age", 0, ">= 1"),
     Bad(f"{STEP}.retention", -0.001, ">= 0"),
     Bad(f"{STEP}.retention", 1.0, "<= 0.99"),
-    Bad(f"{STEP}.intercept", ABSENT, "missing required field `intercept`", STEP),
     Bad(f"{STEP}.ages", [2, 1], "least age and then the greatest"),
     Bad(f"{STEP}.ages", [1, 1], "the pool holds the age of the step"),
-    Bad(f"{STEP}.ages", [0, 2], ">= 1", f"{STEP}.ages[0]"),
     Bad(f"{STEP}.previous_model", "cut", "or neither"),
     Bad(f"{STEP}.age", 1, "defined twice", STEP),
     Bad(f"{LATER}.ages", [1, 2], "no age below 2"),
@@ -416,13 +400,12 @@ BAD_TRACES = [
     Bad(f"{JUMP}.model", "full", "at least one epoch of a run in its pool", JUMP),
     Bad(f"{T}.jumps", [LAW["jumps"][0], LAW["jumps"][0]], "defined twice", f"{T}.jumps[1]"),
     Bad(JUMP, {**LAW["jumps"][0], "previous_model": "cut", "previous_cluster": "far"}, "makes no jump"),
-    Bad(f"{JUMP}.previous_model", ABSENT, "missing required field `previous_model`", JUMP),
     Bad("target.initial_model", "full", "give one dataset, no data law and no initial model"),
     Bad("data_law", {"type": "power", "p": 0.5}, "give one dataset, no data law"),
     Bad("datasets", [{"name": "data", "volume": 1}, {"name": "more", "volume": 1}], "give one dataset"),
 ]
 
-WHOLE: Document = {
+WHOLE = {
     "format": "depl-plan",
     "version": 1,
     "instance": "0" * 64,
@@ -458,7 +441,7 @@ BAD_PLANS = [
     Bad("epochs[0].resources", "all", "Expected `float`, got `str`"),
 ]
 
-NAMING: Document = {
+NAMING = {
     "format": "depl-plan",
     "version": 1,
     "data": [{"cluster": place, "datasets": ["archive"]} for place in ("cloud", "edge")],

@@ -7,7 +7,6 @@ import copy
 import functools
 import json
 import re
-from collections.abc import Iterator
 from typing import Any
 
 from depl.models.problem.instance import Instance
@@ -16,7 +15,7 @@ Document = dict[str, Any]
 
 T5 = {"type": "student_t", "degrees_of_freedom": 5, "location": 0.3, "scale": 0.1}
 NORMAL = {"type": "normal", "mean": 1, "variance": 0.5}
-RICH: Document = {
+RICH = {
     "format": "depl-instance",
     "version": 1,
     "name": "rich",
@@ -96,17 +95,17 @@ ABSENT = object()
 """In the place of a value: the field is removed."""
 
 
-def steps(path: str) -> list[str | int]:
+def steps(path):
     return [
         int(index) if index else name for name, index in re.findall(r"([^.\[\]]+)(?<!\d)|\[(\d+)\]", path)
     ]
 
 
-def look(document: Any, path: str) -> Any:
+def look(document, path):
     return functools.reduce(lambda inner, step: inner[step], steps(path), document)
 
 
-def put(document: Document, path: str, value: Any) -> Document:
+def put(document, path, value):
     """A deep copy of ``document`` with ``value`` at ``path``; removed where it is ABSENT."""
     changed = copy.deepcopy(document)
     *parents, last = steps(path)
@@ -118,16 +117,16 @@ def put(document: Document, path: str, value: Any) -> Document:
     return changed
 
 
-def read(document: Document) -> Instance:
+def read(document):
     return Instance.from_json(json.dumps(document))
 
 
-def build(document: Document) -> Instance:
+def build(document):
     """The same instance made in Python, of plain dictionaries and lists."""
     return Instance(**document)
 
 
-def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+def leaves(value, path=""):
     """Path and value of everything in a document that is not itself an object or array."""
     if isinstance(value, dict):
         for key, item in value.items():

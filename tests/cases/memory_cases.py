@@ -1,28 +1,27 @@
 """Tiny traced laws, instances that have them, and what their schedules cost by hand; used by tests only."""
 
 import itertools
-from typing import Any
 
 import msgspec
 import numpy as np
 
 from depl.models.problem.allocation import allocate
 from depl.models.problem.epochs import Load
-from depl.models.problem.instance import ComputeTable, Dataset, Instance
+from depl.models.problem.instance import ComputeTable, Dataset
 from depl.models.problem.traced_law import FittedJump, FittedStep, RecordedRun, Stage, TracedLaw
-from tests.oracles.traced_law import Floats, Schedule, Trained, places, regressor
+from tests.oracles.traced_law import places, regressor
 from tests.problems import instance, model, site
 
 FULL, CUT, FAR = ("full", "edge"), ("cut", "edge"), ("cut", "far")
 
 
-def run_of(stages: list[tuple[Trained, int]], losses: object) -> RecordedRun:
+def run_of(stages, losses):
     """A run through stages, given as model on cluster and length."""
     parts = tuple(Stage(model=pair[0], cluster=pair[1], epochs=length) for pair, length in stages)
     return RecordedRun(stages=parts, losses=tuple(float(loss) for loss in losses))
 
 
-def hand_loads(given: Instance, schedule: Schedule) -> list[Load]:
+def hand_loads(given, schedule):
     """What every epoch asks for, from the fields of the instance."""
     (data,) = given.datasets
     volume = data.volume if data.work is None else data.work
@@ -39,7 +38,7 @@ def hand_loads(given: Instance, schedule: Schedule) -> list[Load]:
     return found
 
 
-def cheapest_cost(given: Instance, schedule: Schedule) -> float:
+def cheapest_cost(given, schedule):
     """With transfers; infinite if the time limits cannot be kept."""
     target = given.target
     found = allocate(hand_loads(given, schedule), target.maximum_time, target.round_deadline)
@@ -47,14 +46,14 @@ def cheapest_cost(given: Instance, schedule: Schedule) -> float:
     return found.cost + sum(row.cost for row in given.transfers if row.cluster in moved)
 
 
-def every_schedule(given: Instance) -> list[Schedule]:
+def every_schedule(given):
     """All of up to K_max epochs, whether or not a run resembles them."""
     kinds = [(net.name, cluster.name) for net in given.models for cluster in given.clusters]
     lengths = range(1, given.target.maximum_epochs + 1)
     return [schedule for length in lengths for schedule in itertools.product(kinds, repeat=length)]
 
 
-def instance_of(document: TracedLaw | None, **target: object) -> Instance:
+def instance_of(document, **target):
     """Models ``full`` and ``cut`` on clusters ``edge`` and ``far``; the target as given."""
     given = {"initial_loss": 50.0, "maximum_loss": 1.0, "maximum_epochs": 4, "maximum_time": 20.0}
     return instance(
@@ -69,7 +68,7 @@ def instance_of(document: TracedLaw | None, **target: object) -> Instance:
     )
 
 
-def with_tables(given: Instance, rng: np.random.Generator) -> Instance:
+def with_tables(given, rng):
     """The first model computes by a table of its own, one epoch for nothing."""
     first, *others = given.models
     work = rng.uniform(1, 9, given.target.maximum_epochs)
@@ -78,7 +77,7 @@ def with_tables(given: Instance, rng: np.random.Generator) -> Instance:
     return given.replace(models=(msgspec.structs.replace(first, demand=1.0, compute=table), *others))
 
 
-def random_law(rng: np.random.Generator, **fields: object) -> TracedLaw:
+def random_law(rng, **fields):
     """Two or three kinds of epochs in two to four designs, of 6 to 8 runs of which two differ.
 
     Coefficients are roughly fitted, with retentions of 0 among them, so that mean losses stay where runs
@@ -96,8 +95,8 @@ def random_law(rng: np.random.Generator, **fields: object) -> TracedLaw:
     return fitted([runs[index] for index in order], rng, **fields)
 
 
-def _designs(rng: np.random.Generator, kinds: list[Trained]) -> list[list[tuple[Trained, int]]]:
-    designs: list[list[tuple[Trained, int]]] = []
+def _designs(rng, kinds):
+    designs = []
     for _ in range(int(rng.integers(2, 5))):
         first = kinds[0] if rng.random() < 0.8 else kinds[-1]
         second = kinds[int(rng.choice([index for index, kind in enumerate(kinds) if kind != first]))]
@@ -109,14 +108,14 @@ def _designs(rng: np.random.Generator, kinds: list[Trained]) -> list[list[tuple[
     return designs
 
 
-def fitted(runs: list[RecordedRun], rng: np.random.Generator, **fields: object) -> TracedLaw:
+def fitted(runs, rng, **fields):
     """A law with random retentions and slopes, and intercepts that leave residuals of mean zero.
 
     About a third of the pairs of a model and its predecessor have steps of their own.
     """
     told = np.log if fields.get("scale") == "log" else np.asarray
-    pools: dict[tuple[object, ...], list[tuple[float, float, float]]] = {}
-    own: dict[object, bool] = {}
+    pools = {}
+    own = {}
     for run in runs:
         trained = tuple(stage.trained for stage in run.stages for _ in range(stage.epochs))
         for k, place in enumerate(places(trained), start=1):
@@ -138,7 +137,7 @@ def fitted(runs: list[RecordedRun], rng: np.random.Generator, **fields: object) 
     )
 
 
-def _row(key: tuple[Any, ...], pool: Floats, rng: np.random.Generator) -> FittedStep | FittedJump:
+def _row(key, pool, rng):
     before, after, start = pool.T
     retention = float(rng.choice([0.0, 0.25, 0.6, 0.9]))
     slope = float(rng.choice([0.0, 0.0, 0.03, -0.06]))
@@ -153,5 +152,5 @@ def _row(key: tuple[Any, ...], pool: Floats, rng: np.random.Generator) -> Fitted
     return FittedStep(**_names(trained), **named, first=first, age=age, ages=(low, age), **numbers)
 
 
-def _names(trained: Trained, prefix: str = "") -> dict[str, str]:
+def _names(trained, prefix=""):
     return {f"{prefix}model": trained[0], f"{prefix}cluster": trained[1]}

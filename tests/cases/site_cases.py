@@ -1,10 +1,7 @@
 """The rules of sites read a third time, from the raw fields of an instance."""
 
-from depl.models.problem.instance import Instance
-from depl.models.problem.plan import Plan
 
-
-def keeps_rules(instance: Instance, plan: Plan) -> bool:
+def keeps_rules(instance, plan):
     """Whether a plan keeps the rules of its sites, read from the raw fields."""
     homes = {item.name: item.clusters for item in instance.datasets}
     room = {item.name: item.memory for item in instance.clusters}

@@ -1,7 +1,6 @@
 """Every law, those included that the tests alone know, passes `depl.testing.check_law`; wrong ones do not."""
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +14,6 @@ from depl.models.problem.laws import (
     Empirical,
     Forbidden,
     InverseGamma,
-    Law,
     Lognormal,
     Moments,
     Normal,
@@ -57,7 +55,7 @@ class Cut:
         return np.clip(self.base.isf(self.base.sf(self.high) + level * self.mass), self.low, self.high)
 
 
-CONTINUOUS: list[tuple[Law, Any]] = [
+CONTINUOUS = [
     (InverseGamma(shape=5.5, scale=4.0), stats.invgamma(5.5, scale=4.0)),
     (InverseGamma(mean=1.0, variance=0.01), stats.invgamma(102.0, scale=101.0)),
     (InverseGamma(shape=1.9, scale=1.0), stats.invgamma(1.9, scale=1.0)),
@@ -73,7 +71,7 @@ CONTINUOUS: list[tuple[Law, Any]] = [
     (GammaLaw(shape=0.7, scale=2.0), stats.gamma(0.7, scale=2.0)),
     (BareGammaLaw(shape=4.0, scale=0.5), stats.gamma(4.0, scale=0.5)),
 ]
-OTHERS: list[Law] = [
+OTHERS = [
     Deterministic(value=-2.5),
     Empirical(values=(1.0, 2.0, 4.0)),
     Empirical(values=(3.0, -1.0), weights=(1.0, 4.0)),
@@ -106,7 +104,7 @@ def test_a_law_without_a_density_is_what_its_values_say_and_one_that_knows_nothi
 TRUE = GammaLaw(shape=6.0, scale=0.5)
 """Mean 3 and variance 1.5."""
 
-WRONG: dict[str, tuple[str, Callable[..., Any]]] = {
+WRONG = {
     "the mean": ("moments", lambda _: Moments(3.001, 1.5)),
     "the variance": ("moments", lambda _: Moments(3.0, 1.51)),
     "the third moment": ("third_moment", lambda _: 1.0),

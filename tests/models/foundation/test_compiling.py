@@ -69,8 +69,6 @@ def call(module, monkeypatch, capsys):
         monkeypatch.setattr(compiling.METER, "in_vain", False)
         monkeypatch.setattr(compiling.METER, "_said", set())
         spec = importlib.util.spec_from_file_location("mine", module / "source" / "mine.py")
-        assert spec is not None
-        assert spec.loader is not None
         mine = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(mine)
         found = mine.double(21)
@@ -151,16 +149,12 @@ def test_a_file_that_was_cut_is_made_again(call, module, kind):
 )
 def test_the_temporary_folder_is_the_users_alone_or_not_used(tmp_path, monkeypatch, spoil, found):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    folder = tmp_path / f"depl-kernels-{os.getuid()}"
+    mine = os.getuid()
+    folder = tmp_path / f"depl-kernels-{mine}"
     spoil(folder)
     assert temporary_folder() == (folder if found else None)
-
-
-def test_a_folder_of_somebody_else_is_not_used(tmp_path, monkeypatch):
-    mine = os.getuid()
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    (tmp_path / f"depl-kernels-{mine + 1}").mkdir(mode=0o700)
     monkeypatch.setattr(os, "getuid", lambda: mine + 1)
+    (tmp_path / f"depl-kernels-{mine + 1}").mkdir(mode=0o700)  # made by somebody else
     assert temporary_folder() is None
 
 

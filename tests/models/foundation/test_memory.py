@@ -13,8 +13,6 @@ from depl.models.foundation.deadline import OutOfTimeError
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.foundation.memory import MEMORY, memory_ceiling, require_memory
 from depl.models.scenarios import draws
-from depl.models.solving import methods
-from depl.models.solving.result import Termination
 from tests.problems import model
 
 SMALL = 0.001
@@ -41,7 +39,6 @@ def test_a_table_up_to_the_ceiling_is_begun_and_a_larger_one_is_not():
     ("method", "sizes", "said"),
     [
         ("scenario-search", {"maximum_epochs": 60}, "drawing 100 scenarios of 60 epochs and 2 models would"),
-        ("milp", {"maximum_epochs": 60}, "take fewer scenarios"),
         ("exact", {"datasets": 6, "models": 8, "maximum_epochs": 20}, "would take .* GiB of memory"),
         ("enumerate", {"maximum_epochs": 40, "models": 3}, "the list of all plans .* lower maximum_epochs"),
         ("density-greedy", {"models": 80}, "the law of switches of 80 models would take"),
@@ -95,11 +92,3 @@ def test_laws_are_read_only_as_long_as_there_is_time(tiny, most):
     with pytest.raises(OutOfTimeError):
         Learning.of(tiny, lambda: next(asked) < most)
     assert next(asked) == most + 1
-
-
-@pytest.mark.parametrize("method", ["depl", "density-greedy"])
-def test_a_method_whose_time_is_up_while_it_reads_the_laws_says_so(tiny, method, monkeypatch):
-    monkeypatch.setattr(methods.Limits, "expired", lambda _: True)
-    result = depl.solve(tiny, method, time_limit=1)
-    assert (result.termination, result.plan) == (Termination.TIME_LIMIT, None)
-    assert result.reason == "stopped before there was a plan; allow more time"

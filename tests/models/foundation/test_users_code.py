@@ -66,8 +66,6 @@ def divide():
     return 1 / 0
 def parse():
     return json.loads("{")
-def call(function):
-    return function()
 def hand_on():
     return depl.models.foundation.users_code.resolved(None)
 """
@@ -81,21 +79,13 @@ def caught(run):
     raise AssertionError("nothing was raised")
 
 
-def test_an_error_of_the_users_code_is_told_with_file_and_line(tmp_path):
+def test_an_error_of_the_users_code_is_told_with_file_and_line_and_another_is_no_fault_of_theirs(tmp_path):
     path = tmp_path / "mine.py"
     path.write_text(CALLS, encoding="utf-8")
     mine = import_source(str(path))
-    fault = caught(mine.divide)
-    assert (
-        str(fault) == f"{path}, line 4: this code fails with ZeroDivisionError: division by zero; correct it"
-    )
+    said = "line 4: this code fails with ZeroDivisionError: division by zero; correct it"
+    assert str(caught(mine.divide)) == f"{path}, {said}"
     assert caught(mine.parse).path == f"{path}, line 6"
-
-
-def test_an_error_of_depl_or_of_code_that_nobody_imported_is_no_fault_of_the_user(tmp_path):
-    path = tmp_path / "mine.py"
-    path.write_text(CALLS, encoding="utf-8")
-    mine = import_source(str(path))
     assert caught(mine.hand_on) is None
     assert caught(lambda: int("x")) is None
 

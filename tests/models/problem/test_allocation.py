@@ -6,7 +6,6 @@ Against exact fractions, the optimality conditions at any scale, and one another
 import itertools
 import math
 import re
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -327,17 +326,6 @@ def test_room_below_the_rounding_of_the_budget_does_not_speed_up_the_others(take
         assert many.times[0] <= 2 + 2 * unit
 
 
-def test_a_budget_that_nothing_can_shorten_has_no_price_even_if_it_is_just_kept():
-    """Free work takes 1.5 at any lam, and the small epoch 2.5 with what the deadline asks for: lam = 0."""
-    free = Load(work=4.0, price=0.0, capacity=4.0, communication=0.5)
-    found = allocate_counts([free, SMALL, IDLE], np.array([[1, 0, 0], [2, 0, 2]]), 1.5, None)
-    assert (found.multipliers[0], found.costs[0], found.times[0]) == (0.0, 0.0, 1.5)
-    for others in ([free, IDLE], []):
-        counts = np.array([[1, *[0] * len(others)], [0, *[2] * len(others)]])
-        found = allocate_counts([SMALL, *others], counts, 2.5, 2.5)
-        assert (found.multipliers[0], found.costs[0], found.times[0]) == (0.0, 2.0, 2.5)
-
-
 def test_working_in_pieces_changes_nothing(monkeypatch):
     """Plan by plan where not even one fits into the memory that is granted."""
     counts = np.random.default_rng(3).integers(0, 9, (1000, 3), dtype=np.uint8)
@@ -350,37 +338,6 @@ def test_working_in_pieces_changes_nothing(monkeypatch):
 
 
 # --- the price of one epoch ----------------------------------------------------------------------------
-
-
-def exact_psi(load, pace, deadline):
-    """psi and the time of an epoch that is not late; c and kappa are squares.
-
-    A convex function is least, on an interval, at an end or where its derivative is 0: the cheapest of three.
-    """
-    work, unit_price, capacity, communication = load
-    least = Fraction(0) if deadline is None else work / (deadline - communication)
-    free = pace * Fraction(math.isqrt(work.numerator)) / Fraction(math.isqrt(unit_price.numerator))
-    return min(
-        (unit_price * x + pace * pace * (work / x + communication), work / x + communication)
-        for x in (least, free, capacity)
-        if least <= x <= capacity and x > 0
-    )
-
-
-@given(
-    st.tuples(st.integers(1, 12), st.integers(1, 12), st.integers(1, 40), st.integers(0, 9)),
-    st.integers(1, 640),
-    st.one_of(st.none(), st.integers(1, 64)),
-)
-def test_where_the_roots_are_rational_psi_and_its_slope_are_exact(whole, steps, later):
-    pace = Fraction(steps, 64)
-    load = tuple(map(Fraction, (whole[0] ** 2, whole[1] ** 2, *whole[2:])))
-    shortest = load[0] / load[2] + load[3]
-    deadline = None if later is None else Fraction(math.ceil(shortest * 8) + later, 8)
-    limit = None if deadline is None else float(deadline)
-    found = EpochCosts.of([Load(*map(float, load))], limit).priced(float(pace) ** 2)
-    exact = [float(part) for part in exact_psi(load, pace, deadline)]
-    assert [float(part[0]) for part in found] == pytest.approx(exact, rel=ULPS)
 
 
 @given(

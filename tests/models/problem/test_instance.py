@@ -29,7 +29,7 @@ from depl.models.problem.instance import (
 from depl.models.problem.plan import Claims, Plan, PlannedEpoch
 from depl.models.problem.units import NO_UNITS, Units
 from tests.cases.bad_instances import FAST, SLOW, WHOLE
-from tests.cases.documents import ABSENT, NUMBERS, RICH, look, put, read
+from tests.cases.documents import ABSENT, RICH, put, read
 from tests.problems import datasets, drawn, site, student
 
 # --- identity by content -------------------------------------------------------------------------------
@@ -106,15 +106,6 @@ def test_a_default_counts_the_same_whether_it_is_written_or_not(path, default):
     assert written == left_out
     assert hash(written) == hash(left_out)
     assert written.fingerprint == left_out.fingerprint != read(RICH).fingerprint
-
-
-@pytest.mark.parametrize("path", NUMBERS)
-def test_every_number_of_the_problem_changes_its_fingerprint(path):
-    value = look(RICH, path)
-    integer = path.endswith(("nodes", "maximum_epochs"))
-    changed = read(put(RICH, path, value + 1 if integer else value * 1.01 if value else 0.01))
-    assert changed.fingerprint != read(RICH).fingerprint
-    assert changed != read(RICH)
 
 
 def test_the_fingerprint_is_the_hash_of_the_sorted_document_without_name_and_notes():
@@ -210,7 +201,7 @@ def test_the_violation_budget_is_exact_in_the_decimals_that_were_written(steady,
 
 
 def test_every_law_and_shape_reads_back_as_itself():
-    kinds: set[str] = set()
+    kinds = set()
     for instance in drawn([49, 4], 25, maximum_epochs=(2, 3)):
         text = instance.to_json()
         again = Instance.from_json(text)

@@ -18,7 +18,6 @@ from tests.cases.bad_instances import (
     BAD_TABLES,
     BAD_TRACES,
     CUT,
-    FULL,
     LAW,
     NAMING,
     RUNS,
@@ -139,30 +138,24 @@ def test_runs_that_diverged_count_beside_whole_runs(bad):
     refused(read, document, bad)
 
 
-@pytest.mark.parametrize(("field", "name"), [("model", "third"), ("cluster", "cloud")])
-@pytest.mark.parametrize("prefix", ["", "previous_"])
-@pytest.mark.parametrize("kind", ["steps", "jumps"])
-def test_rows_name_models_and_clusters_of_the_instance(kind, prefix, field, name):
-    """The runs have what the row says, the instance does not."""
-    known = (FULL if prefix else CUT)[field]
-    changed = json.loads(json.dumps(LAW).replace(f'"{field}": "{known}"', f'"{field}": "{name}"'))
-    for item in changed["steps"] + changed["jumps"]:
-        if item.get(f"previous_{field}") == known:
-            item[f"previous_{field}"] = name
-    if prefix:  # only what the row says came before is unknown to the instance
-        kept = [item for item in changed["steps"] if not item.get("first")]
-        changed["steps"] = [item for item in kept if kind == "steps" or "previous_model" not in item]
-    error = refusal(read, put(TRACED, T, changed))
-    assert f"{name!r} is not defined" in error.message
-    if prefix:
-        assert error.path == f"$.{T}.{kind}[{int(kind == 'steps')}].previous_{field}"
-    else:
-        assert re.fullmatch(rf"\$\.{T}\.steps\[\d\]\.{field}", error.path)
-
-
-def test_runs_may_know_more_than_the_instance_offers():
-    more = {"stages": [{"model": "third", "cluster": "cloud", "epochs": 1}], "losses": [1.0, 0.5]}
-    assert read(put(TRACED, f"{T}.runs", [*RUNS, more])).traced_law is not None
+@pytest.mark.parametrize(
+    ("field", "there"),
+    [("model", {"model": "third", "cluster": "edge"}), ("cluster", {"model": "full", "cluster": "cloud"})],
+)
+def test_rows_name_models_and_clusters_of_the_instance_of_which_runs_may_know_more(field, there):
+    before, after_cut = ({f"previous_{key}": name for key, name in pair.items()} for pair in (there, CUT))
+    stages = [{**pair, "epochs": 1} for pair in (there, CUT, there)]
+    more = put(TRACED, f"{T}.runs", [*RUNS, {"stages": stages, "losses": [4.0, 3.0, 2.0, 1.0]}])
+    assert read(more).traced_law is not None
+    for kind, row, place in (
+        ("steps", {**there, "first": True, "age": 1}, field),
+        ("jumps", {**before, **CUT}, f"previous_{field}"),
+        ("jumps", {**after_cut, **there}, field),
+    ):
+        rows = [*LAW[kind], {**row, "intercept": 0, "retention": 0.5}]
+        error = refusal(read, put(more, f"{T}.{kind}", rows))
+        assert error.path == f"$.{T}.{kind}[{len(rows) - 1}].{place}"
+        assert f"{there[field]!r} is not defined" in error.message
 
 
 # --- plans ---------------------------------------------------------------------------------------------

@@ -3,8 +3,7 @@
 import json
 import math
 import re
-from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import msgspec
 import numpy as np
@@ -16,13 +15,13 @@ from depl.models.problem.instance import Instance, json_schema
 from depl.models.problem.laws import Law, Moments, Normal, register_law, registered_laws
 from depl.models.problem.laws.soundness import require_sound
 from depl.models.problem.learning import ConstantImprovement
-from tests.cases.documents import Document, put
+from tests.cases.documents import put
 from tests.cases.gamma_law import BareGammaLaw, GammaLaw
 from tests.problems import refusal
 
 pytestmark = pytest.mark.usefixtures("own_laws")
 
-TINY: Document = json.loads(depl.load("tiny").to_json())
+TINY = json.loads(depl.load("tiny").to_json())
 NOISE = "models[1].improvement.noise"
 GAMMA = {"type": "gamma", "shape": 4.0, "scale": 1.0}
 TRUE = stats.norm(2.0, 0.5)
@@ -148,7 +147,7 @@ def undefined(x):
     return np.where(np.asarray(x) > 2.4, np.nan, TRUE.cdf(x))
 
 
-LIES: dict[str, tuple[dict[str, Callable[..., Any]], str]] = {
+LIES = {
     "cdf is NaN in parts": ({"cdf": undefined, "sf": lambda x: 1 - undefined(x)}, r"its cdf is nan at 2\.5"),
     "cdf above 1": ({"cdf": bent}, r"its cdf is 1\.5 at .* must lie in \[0, 1\]"),
     "cdf falls": ({"cdf": falling, "sf": lambda x: 1 - falling(x)}, "its cdf falls beyond"),
@@ -159,7 +158,6 @@ LIES: dict[str, tuple[dict[str, Callable[..., Any]], str]] = {
         {"mean": lambda: 2.1},
         r"its mean 2\.1 .* not those of its cdf, which are about 2 and",
     ),
-    "mean is no number": ({"mean": lambda: "high"}, "its code fails with ValueError"),
     "variance is NaN": ({"var": lambda: math.nan}, "its variance is nan"),
     "variance is negative": ({"var": lambda: -0.25}, r"its variance is -0\.25"),
     "variance is one per cent off": ({"var": lambda: 0.2525}, r"are not those .* about 2 and 0\.25;"),
@@ -170,7 +168,6 @@ LIES: dict[str, tuple[dict[str, Callable[..., Any]], str]] = {
     "quantiles are NaN": ({"ppf": lambda u: np.full(np.shape(u), np.nan)}, "its quantiles"),
     "draws are NaN": ({"rvs": lambda size, random_state: np.full(size, np.nan)}, r"it draws \[nan"),
     "density is negative": ({"pdf": lambda x: -TRUE.pdf(x)}, "its density at"),
-    "cdf ends the program": ({"cdf": ending}, "its code fails with SystemExit: 3"),
 }
 
 
@@ -195,7 +192,7 @@ def broken(_):
     raise KeyError("scale")
 
 
-SAID: dict[str, tuple[type[Law], str]] = {
+SAID = {
     "another mean": (
         kind(moments=lambda self: Moments(2.1, 0.25)),
         r"its mean is 2\.1, and that of its distribution 2",

@@ -75,7 +75,7 @@ def followed(instance, given):
     ):
         going = sum(alive.values(), Fraction(0))
         cost, epochs = cost + going * Fraction(repr(demand.price * epoch.resources)), epochs + going
-        moved: dict[Fraction, Fraction] = {}
+        moved = {}
         for loss, share in alive.items():
             for change, part in changes_of(step):
                 after = loss + change

@@ -44,13 +44,9 @@ def test_points_are_those_of_enumeration_and_accepted_at_their_budgets(tiny, aga
     assert bounds == sorted(bounds)
 
 
-@pytest.mark.parametrize("against", RANGES)
-def test_a_range_of_its_own_ends_a_step_beyond_what_is_reached_and_has_the_budget_of_the_instance(
-    tiny, against
-):
-    found = front(tiny, against, points=2)
-    asked = {"loss": {6.5}, "time": {5.0}, "probability": {0.7, 0.9, 0.95, 0.99}}[against]
-    assert asked <= {point.budget for point in found}
+def test_a_range_of_its_own_ends_a_step_beyond_what_is_reached_and_has_the_budget_of_the_instance(tiny):
+    found = front(tiny, "loss", points=2)
+    assert 6.5 in {point.budget for point in found}
     assert not found.range_cut
     inside = [point for point in found if found.between[-1] == point.budget or point.cost is not None]
     assert [point.infeasible for point in inside] == [False] * (len(inside) - 1) + [True]
@@ -78,6 +74,7 @@ def test_ranges_end_where_plans_do(tiny):
 def test_the_range_is_that_of_the_work_and_not_of_the_clock_or_says_so(tiny, monkeypatch):
     monkeypatch.setattr(module, "ANY_LOOKS", 0)
     counted = front(tiny, "probability", points=2)
+    assert {0.7, 0.9, 0.95, 0.99} <= {point.budget for point in counted}
     assert not counted.range_cut
     monkeypatch.undo()
     monkeypatch.setattr(module, "_PROBE_SECONDS", 1e-6)

@@ -147,7 +147,7 @@ def test_work_ends_at_the_limit_whatever_is_being_computed(method, clock, smooth
         return Limits(*given, **{**named, "started": clock.now})
 
     monkeypatch.setattr(solve, "Limits", begun)
-    taken: list[float] = []
+    taken = []
     run = solve._run
 
     def measured(*given):
@@ -165,7 +165,7 @@ def test_work_ends_at_the_limit_whatever_is_being_computed(method, clock, smooth
 
 
 def test_the_reserve_is_taken_off_what_the_method_gets(tiny, monkeypatch):
-    given: list[Limits] = []
+    given = []
 
     def method(instance, limits):
         given.append(limits)

@@ -5,7 +5,6 @@ A limit of 4 seconds took 10 to 24 CPU seconds where tables over M**2 K were fil
 
 import itertools
 import math
-from collections.abc import Callable
 from functools import partial
 from types import SimpleNamespace
 
@@ -25,7 +24,6 @@ from depl.models.policy.dynamic import lower, upper
 from depl.models.policy.grid import Expectations, Grid
 from depl.models.policy.process import process
 from depl.models.problem.epochs import gain_moments, loss_step, switch_moments, switch_step, switch_steps
-from depl.models.problem.instance import Instance
 from depl.models.programs.attainable import attainable
 from depl.models.programs.formulations import Price
 from depl.models.scenarios import draws
@@ -70,7 +68,7 @@ def _price(instance):
 
 
 RUNS, BOTH = MODELS * EPOCHS, PAIRS + MODELS * EPOCHS
-LOOPS: dict[str, tuple[Callable[[Instance], Callable[[], object]], int]] = {
+LOOPS = {
     "the laws of pairs": (lambda item: partial(switch_steps, item), PAIRS),
     "moments of epochs": (lambda item: partial(gain_moments, item, EPOCHS, [_everything(item)]), RUNS),
     "moments of both": (lambda item: lambda: Moments.of(Choices(item)), BOTH),
