@@ -60,8 +60,8 @@ slow: $(DEV) ## the tests that take minutes, and recheck
 recheck: $(DEV) ## ask a minute of every recorded study again: exit code 3 if anything is answered otherwise
 	@$(BIN) -m depl bench compare --workers $(WORKERS)
 
-slowest: $(DEV) ## the tests above one CPU second that have no reason in tests/checks/slowest.txt
-	@$(BIN) -m pytest -n $(WORKERS) --dist worksteal -p tests.checks.slowest
+slowest: $(DEV) ## the tests, and how long the forty slowest take
+	@$(BIN) -m pytest -n $(WORKERS) --dist worksteal --durations=40
 
 fuzz: $(DEV) ## corrupted files of every kind to every reader (SEED=... for the same ones again)
 	@$(BIN) -m pytest -n $(WORKERS) tests/checks/test_fuzz.py --hypothesis-profile=fuzz $(if $(SEED),--hypothesis-seed=$(SEED))
