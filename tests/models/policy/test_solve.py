@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 import depl
+from depl.instances.setups import load_setup
+from depl.instances.training.recorded import recorded_traces
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.policy import counted as counting
 from depl.models.policy import counted_planner, planning, time_limit
@@ -289,3 +291,18 @@ def test_more_combinations_than_can_be_followed_are_refused(monkeypatch):
     monkeypatch.setattr(counting, "MOST_PATHS", most - 1)
     with pytest.raises(NotCoveredError, match="more than 143 combinations of runs had to be"):
         counted(policy, CROSSED.traced_law)
+
+
+def test_ordinary_runs_get_a_policy_or_one_sentence_names_the_option_that_gives_one():
+    """By default too few plans, or a margin for plans that were never run, stand in the way."""
+    every = recorded_traces("digits-alexnet-slow-fitting")
+    runs, setup = every.select(np.arange(0, len(every.runs), 4)), load_setup("closed-loop")
+    with pytest.raises(NotCoveredError, match=r"^the traces hold too few plans [^.]*fit with --care 0"):
+        solve_policy(depl.fit(runs, setup))
+    asked = {"maximum_loss": 1.2, "maximum_epochs": 40, "quantile_level": 0.8}
+    instance = depl.fit(runs, setup, care=None).replace(**asked)
+    found = solve_policy(instance, "static", switch_epochs=(12,), time_limit=None)
+    assert found.policy is not None, found.reason
+    assert found.policy.certificate.method == "counted"
+    told = solve_policy(depl.load("digits-alexnet"), time_limit=1e-3).reason
+    assert "moved up by the margin for plans that were never run: fit with --care 0" in told
