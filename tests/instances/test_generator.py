@@ -13,7 +13,6 @@ from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.epoch_costs import minimum_resources
 from depl.models.problem.epochs import compute, load
 from depl.models.problem.instance import Instance, TabledImprovement
-from depl.models.problem.laws import Forbidden, Zero
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -34,35 +33,6 @@ def plan_loads(instance, plan):
 def laws_that_may_apply(instance):
     pairs = itertools.permutations([model.name for model in instance.models], 2)
     return [instance.switch_law(first, second) for first, second in pairs]
-
-
-def time_must_bind(instance):
-    """Without a round deadline and at positive unit costs, time is used up: resources have no lower bound."""
-    priced = all(cluster.unit_cost > 0 for cluster in instance.clusters)
-    return priced and instance.target.maximum_time is not None and instance.target.round_deadline is None
-
-
-def pays_for_several_datasets(instance):
-    return len(instance.datasets) >= 2 and any(row.cost > 0 for row in instance.transfers)
-
-
-def moves_the_loss(instance):
-    return any(not isinstance(law, Zero | Forbidden) for law in laws_that_may_apply(instance))
-
-
-@pytest.mark.parametrize(
-    ("least", "holds"),
-    [
-        (0.25, lambda instance: len(instance.clusters) >= 2),
-        (0.25, pays_for_several_datasets),
-        (0.25, moves_the_loss),
-        (0.25, time_must_bind),
-        (0.25, lambda instance: instance.target.round_deadline is not None),
-        (0.1, lambda instance: None not in (instance.target.round_deadline, instance.target.maximum_time)),
-    ],
-)
-def test_at_least_these_shares_of_instances_have_what_makes_problems_differ(sample, least, holds):
-    assert sum(map(holds, sample)) / len(sample) >= least
 
 
 def test_every_kind_of_law_shape_and_rare_feature_is_drawn_and_the_inverse_gamma_most(sample):

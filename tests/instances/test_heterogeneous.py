@@ -1,6 +1,5 @@
 """Heterogeneous instances have the trade-offs that they promise, the size asked for, and a feasible plan."""
 
-import itertools
 import math
 
 import numpy as np
@@ -12,8 +11,7 @@ from depl.instances.heterogeneous import (
 )
 from depl.models.evaluation.evaluate import evaluate
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.problem.epoch_costs import price
-from depl.models.problem.epochs import load, loss_step
+from depl.models.problem.epochs import loss_step
 from depl.models.problem.instance import Instance
 from depl.models.verifier.verify import verify
 
@@ -38,57 +36,9 @@ def falls(values) -> bool:
     return float(np.corrcoef(np.arange(len(ranks)), ranks)[0, 1]) < -0.6
 
 
-def cluster_offers(instance: Instance) -> list[tuple[float, float, float]]:
-    """Capacity of all nodes, bandwidth and unit cost: more, more and less are better."""
-    return [(item.nodes * item.capacity, item.bandwidth, item.unit_cost) for item in instance.clusters]
-
-
-def dominates(first, second) -> bool:
-    as_good = first[0] >= second[0] and first[1] >= second[1] and first[2] <= second[2]
-    return as_good and first != second
-
-
-def first_loads(instance: Instance, model: str) -> dict:
-    """The first epoch of a model on all data, by cluster."""
-    data = everything(instance)
-    return {item.name: load(instance, 1, model, item.name, data) for item in instance.clusters}
-
-
-def price_of_time(demand) -> float:
-    """At it sqrt(lam c / kappa) is the capacity of the cluster."""
-    return demand.price * demand.capacity**2 / demand.work
-
-
-def cheapest(loads: dict, multiplier: float) -> str:
-    return min(loads, key=lambda name: price(loads[name], multiplier, None))
-
-
 def gain(instance: Instance, epoch: int, model: str) -> float:
     """By how much an epoch lowers the loss, as a coefficient of its noise."""
     return -loss_step(instance, epoch, 0, None, model, everything(instance)).terms[0].coefficient
-
-
-def test_most_clusters_are_dominated_by_none_and_some_are(sample):
-    dominated = 0
-    for instance, _ in sample:
-        offers = cluster_offers(instance)
-        beaten = [any(dominates(other, offer) for other in offers) for offer in offers]
-        assert np.mean(beaten) <= 0.5
-        assert len(set(offers)) == len(offers)
-        dominated += sum(beaten)
-    assert dominated >= 0.02 * len(sample) * SIZES["clusters"]
-
-
-def test_the_best_cluster_changes_with_the_price_of_time_towards_larger_and_faster_ones(sample):
-    for instance, _ in sample:
-        loads = first_loads(instance, instance.models[len(instance.models) // 2].name)
-        prices = price_of_time(next(iter(loads.values()))) * np.exp(np.linspace(-6, 6, 41))
-        found = [name for name, _ in itertools.groupby(cheapest(loads, lam) for lam in prices)]
-        assert len(found) >= 4
-        least, most = instance.cluster(found[0]), instance.cluster(found[-1])
-        assert most.nodes * most.capacity > 1.5 * least.nodes * least.capacity
-        assert most.bandwidth > 1.5 * least.bandwidth
-        assert most.unit_cost > least.unit_cost
 
 
 def test_models_go_from_fast_unsteady_and_large_to_slow_steady_and_small(sample):

@@ -260,24 +260,6 @@ def test_nothing_is_proved_by_a_price_of_what_has_no_end() -> None:
     assert _rest(4.0, piece, None, prices._replace(roughness=1.0)) == -math.inf
 
 
-@pytest.mark.parametrize("high", [0.0, 0.7, math.inf])
-def test_sums_far_beyond_their_range_are_taken_by_the_program(high: float) -> None:
-    """Rows are neither refused nor without effect: with enough of a price the cut is out of the way."""
-    piece = VarianceRange(0.0, 1.0, 0.0, 0.0, rough_high=high)
-    part = Part(np.zeros(1))
-    program = CuttingPlanes(part, 4.0, piece, [], Prices(0.0, 1.0, 0.0), None, same_time=False)
-    far = Cut(np.zeros(1, int), np.zeros(1, int), 2.0, 1.0, 5.0, 0.5, np.ones(1, int), 0.0, 10.0)
-    near = replace(far, cost=3.0, gain=3.0, roughness=0.0)
-    program.add(far)
-    program.add(near)
-    ceiling, prices = program.solve()
-    by_far = far.cost - prices.gain * far.gain + prices.variance * far.variance + prices.roughness * 10
-    by_near = near.cost - prices.gain * near.gain + prices.variance * near.variance
-    rest = _rest(4.0, piece, None, prices)
-    assert min(by_far, by_near) + rest == pytest.approx(ceiling, rel=1e-6)
-    assert (prices.roughness > 0) == (high < 10)
-
-
 def test_a_cut_without_end_of_time_asks_for_nothing_and_one_that_is_refused_ends_the_search() -> None:
     part, start = Part(np.zeros(1)), Prices(0.5, 1.0, 0.0)
     cut = Cut(np.zeros(1, int), np.zeros(1, int), 2.0, 1.0, 5.0, 0.0, np.ones(1, int))

@@ -179,16 +179,3 @@ def test_many_normal_epochs_have_a_bound_of_nearly_their_least_number() -> None:
     found = proof_of(instance).bound()
     assert 0.997 * 16 * least <= found.value <= 16 * math.ceil(least)
     assert depl.solve(instance, "depl").cost == pytest.approx(16 * math.ceil(least))
-
-
-@pytest.mark.usefixtures("few_listed")
-@pytest.mark.parametrize("kind", ["tables", "rules"])
-def test_plans_without_a_list_of_sites_keep_their_rules_and_are_near_the_optimum(kind: str) -> None:
-    rng = np.random.default_rng([2213, 1, 0])
-    instance = crowded(rng, PowerDataLaw(p=0.4), datasets=2, clusters=2, epochs=3)
-    instance = tabled(rng, instance, "each") if kind == "tables" else with_rules(rng, instance)
-    assert has_frontier(instance)
-    optimum, found = depl.solve(instance, "enumerate"), depl.solve(instance, "depl", gap=0.5)
-    assert keeps_rules(instance, found.plan)
-    assert found.lower_bound <= optimum.cost * (1 + 1e-9)
-    assert optimum.cost * (1 - 1e-9) <= found.cost <= 1.25 * optimum.cost

@@ -8,7 +8,7 @@ import pytest
 from depl.heuristics.bounds.cutting_planes import Part
 from depl.heuristics.bounds.dual import Dual, start_prices
 from depl.heuristics.bounds.learning import Learning
-from depl.heuristics.bounds.outlook import Opening, Outlook
+from depl.heuristics.bounds.outlook import Outlook
 from depl.heuristics.bounds.requirement import Requirement, VarianceRange, fall_of
 from depl.heuristics.data.sites import DataFactors, Site, Sites, transfers_of
 from depl.instances.heterogeneous import heterogeneous_instance
@@ -65,33 +65,3 @@ def test_clusters_that_are_worth_their_transfers_in_some_epochs_are_charged_ther
     assert each.shape == (60, 12)
     assert each.mean(axis=0) == pytest.approx(np.ones(12))
     assert len(np.unique(np.round(each, 6), axis=1).T) > 1
-
-
-# --- shares of transfers ----------------------------------------------------------------------------------
-
-
-def drawn(rng: np.random.Generator) -> Opening:
-    """Three clusters with two rows each, four volumes, stretches of 4, 6, 2 and, idle, 3 epochs."""
-    costs = rng.uniform(-3, -1, (4, 6, 4))
-    costs[-1] += 3
-    transfers = rng.uniform(0.5, 4, (6, 4)) * (rng.random((6, 4)) < 0.9)
-    return Opening(np.array([0, 2, 4]), costs, transfers, np.array([4, 6, 2, 3]))
-
-
-def values(opening: Opening, shares: np.ndarray) -> np.ndarray:
-    """What an epoch of every stretch costs at least if clusters are charged in some shares."""
-    rows = np.diff(np.append(opening.firsts, len(opening.transfers)))
-    each = np.repeat(shares, rows, axis=1)[:, :, None] * opening.transfers
-    return (opening.costs + each).min(axis=(1, 2))
-
-
-@pytest.mark.parametrize("seed", range(2))
-def test_shares_are_allowed_and_raise_what_all_epochs_cost(seed: int) -> None:
-    opening = drawn(np.random.default_rng([22, seed]))
-    shares = opening.raised()
-    assert shares.shape == (4, 3)
-    assert (shares >= 0).all()
-    assert (opening.counts @ shares <= 1 + 1e-9).all()
-    equal = np.full((4, 3), 1 / 15)
-    trained = opening.counts[:3]
-    assert trained @ values(opening, shares)[:3] >= trained @ values(opening, equal)[:3] - 1e-9

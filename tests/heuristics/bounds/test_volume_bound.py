@@ -9,7 +9,7 @@ import pytest
 from depl.heuristics.bounds.volume_bound import Frontier
 from depl.heuristics.data.sites import DataFactors, Site, transfers_of
 from depl.models.problem.epochs import load
-from depl.models.problem.instance import Cluster, Dataset, Instance, Model, Transfer
+from depl.models.problem.instance import Cluster, Instance
 from depl.models.problem.learning import DataLaw, PowerDataLaw
 from tests.cases.loop_cases import DATA_LAWS, TABLES, crowded, nonempty_sets, psi, tabled
 from tests.problems import datasets, model, site
@@ -128,31 +128,6 @@ def test_restricted_frontiers_are_those_of_fewer_clusters() -> None:
         assert pair == pytest.approx(parts[[0, 2]].min(axis=0), rel=1e-12)
         which = bare.clusters[bare.rows_at(lam)[2]]
         assert (which == parts[:, 0].argmin(axis=0)).all()
-
-
-def test_expensive_dense_data_and_free_thin_data_are_told_apart() -> None:
-    """Half of the data are dense and must be brought, half are at home: no set has both advantages.
-
-    A volume of 5 needs the dense ones, work 5 and transfers 50, or the thin ones, work 25 / 3 and none. Their
-    rate of exchange, 1 / 15, is among those that corners are made for.
-    """
-    crowd = crowded(np.random.default_rng(3), PowerDataLaw(p=1), clusters=1, models=1)
-    dense = [Dataset(name=f"d{i}", volume=1, work=1) for i in range(5)]
-    thin = [Dataset(name=f"e{i}", volume=1, work=5 / 3) for i in range(5)]
-    place = Cluster(name="c0", capacity=1e9, bandwidth=1, unit_cost=1)
-    net = Model(name="net", size=0, demand=1, improvement=crowd.models[0].improvement)
-    instance = crowd.replace(
-        models=(net,),
-        clusters=(place,),
-        datasets=(*dense, *thin),
-        transfers=tuple(Transfer(dataset=item.name, cluster="c0", cost=10) for item in dense),
-    )
-    frontier = Frontier.of(instance, DataFactors(instance), 400)
-    middle = int(np.argmin(abs(frontier.volumes - 5)))
-    share = 50 / instance.target.maximum_epochs
-    for lam in (0.1, 1.0, 10.0, 100.0, 1e3, 1e4):
-        dense_cost, thin_cost = 2 * math.sqrt(lam * 5) + share, 2 * math.sqrt(lam * 25 / 3)
-        assert frontier.at(lam).psi[0, 0, middle] == pytest.approx(min(dense_cost, thin_cost), rel=0.02)
 
 
 def test_charges_in_any_shares_bound_all_plans_of_a_small_instance() -> None:

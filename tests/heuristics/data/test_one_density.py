@@ -18,7 +18,7 @@ from depl.heuristics.data.one_density import (
 )
 from depl.heuristics.data.problem import SelectionProblem, selection_of_numbers
 from depl.heuristics.data.select import branch_and_bound
-from depl.models.problem.learning import InverseLogDataLaw, LogDataLaw, PowerDataLaw
+from depl.models.problem.learning import LogDataLaw, PowerDataLaw
 from tests.cases.selection_cases import interior_selection
 from tests.oracles.subset_sum import subset_sum
 
@@ -86,37 +86,3 @@ def test_density_is_one_only_without_prices_and_for_laws_of_volume() -> None:
     assert inner_minimum(NeededEpochs(None), 1.0, 1.0, 5.0) is None  # without a law no volume is best
     free = selection_of_numbers(needed, [1.0, 3.0], [0.0, 0.0], 1.0)
     assert branch_and_bound(free).subset == frozenset({0, 1})
-
-
-RANGE = 10.0
-"""Q(all) / Q0."""
-
-
-def needed_of(kind: str, base: float, shape: float) -> NeededEpochs:
-    """``shape`` in (0, 1): how far K falls under the logarithm on ten times the base, or p / 2."""
-    if kind == "log":
-        return NeededEpochs(LogDataLaw(a=math.log(RANGE * base) + 10 * shape, b=1.0, base_volume=base))
-    if kind == "inverse_log":
-        return NeededEpochs(InverseLogDataLaw(base_volume=base))
-    return NeededEpochs(PowerDataLaw(p=2 * shape, base_volume=base))
-
-
-def best_volume(needed: NeededEpochs, fixed: float, rate: float, whole: float) -> float:
-    """The inner minimum or an end, whichever is least."""
-    inner = inner_minimum(needed, fixed, rate, whole)
-    found = [0.0, whole, *([] if inner is None else [inner])]
-    return min(found, key=lambda volume: float(needed.at(volume)) * (fixed + rate * volume))
-
-
-SITUATIONS = (st.sampled_from(LAWS), st.floats(0.1, 50), st.floats(0.01, 0.99), st.floats(0.0, 100))
-
-
-@given(*SITUATIONS)
-def test_no_volume_of_a_grid_is_better_than_the_best_one(kind, base, shape, ratio):
-    needed, whole = needed_of(kind, base, shape), (RANGE - 1) * base
-    fixed = (ratio + 1) * base
-    grid = np.linspace(0, whole, 2001)
-    values = needed.at(grid) * (fixed + grid)
-    found = best_volume(needed, fixed, 1.0, whole)
-    assert 0 <= found <= whole
-    assert float(needed.at(found)) * (fixed + found) <= values.min() * (1 + 1e-12)

@@ -148,31 +148,6 @@ def test_a_table_of_epochs_is_enumerated(steady) -> None:
 # --- K^ -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "law",
-    [
-        LogDataLaw(a=9.0, b=2.0, base_volume=0.5),
-        InverseLogDataLaw(a=3.0, base_volume=0.5),
-        PowerDataLaw(a=2.0, p=0.7, base_volume=0.5),
-        PowerDataLaw(a=2.0, p=0.0),
-        LogDataLaw(a=9.0, b=0.0),
-        None,
-    ],
-)
-def test_slope_and_curvature_are_the_derivatives_of_k(law) -> None:
-    needed = NeededEpochs(law, present=0.25)
-    for volume in (0.5, 2.0, 7.0):
-        step = 1e-4
-        left, here, right = (float(needed.at(volume + shift)) for shift in (-step, 0, step))
-        assert float(needed.slope(volume)) == pytest.approx((right - left) / (2 * step), abs=1e-6)
-        bend = (left - 2 * here + right) / step**2
-        slope = float(needed.slope(volume))
-        assert float(needed.curvature(volume)) * -slope == pytest.approx(bend, abs=1e-5)
-        assert float(needed.saved(volume)) == pytest.approx(float(needed.at(0.0)) - here, abs=1e-13)
-        if law is not None:
-            assert here == pytest.approx(law.epochs_needed(volume + 0.25))
-
-
 @given(st.floats(0.05, 20), st.floats(0.01, 30), st.sampled_from(LAWS))
 def test_the_reciprocal_is_convex_where_the_rule_says_so(low: float, b: float, kind: str) -> None:
     law = {

@@ -1,14 +1,10 @@
 """Sites as they are priced, h of data, and two entries per interval below every real site."""
 
-import itertools
-import math
-
 import numpy as np
 import pytest
 
 from depl.heuristics.data.sites import (
     DataFactors,
-    Sites,
     has_frontier,
     listed_sites,
     may_be_listed,
@@ -16,16 +12,9 @@ from depl.heuristics.data.sites import (
     transfers_of,
 )
 from depl.instances.generator import random_instances
-from depl.models.problem.epochs import load
 from depl.models.problem.instance import Cluster, ComputeTable, Dataset, Instance, Model
 from depl.models.problem.learning import DataLaw, SubsetEpochs, TableDataLaw
-from tests.cases.loop_cases import DATA_LAWS, crowded, nonempty_sets, psi
-
-LAM = (0.0, 1e-3, 0.1, 1.0, 7.0, 1e3)
-
-
-def all_sites(instance: Instance) -> Sites:
-    return Sites.of(instance, listed_sites(instance), DataFactors(instance))
+from tests.cases.loop_cases import DATA_LAWS, crowded, nonempty_sets
 
 
 @pytest.fixture(scope="module")
@@ -65,34 +54,6 @@ def test_lines_lie_above_and_below_h_on_its_interval(law: DataLaw | None) -> Non
 
 
 # --- listed sites --------------------------------------------------------------------------------------
-
-
-def test_the_prices_of_sites_are_those_of_their_loads(drawn: tuple[Instance, ...]) -> None:
-    """Psi, time and the least time against scalars, for tables, deadlines and nodes."""
-    late = 0
-    for instance in drawn[::5]:
-        sites = all_sites(instance)
-        tau = math.inf if instance.target.round_deadline is None else instance.target.round_deadline
-        for lam in LAM:
-            priced = sites.at(lam)
-            for o, site in enumerate(sites.sites):
-                place = instance.clusters[site.cluster].name
-                for k, m in itertools.product(
-                    range(instance.target.maximum_epochs), range(len(instance.models))
-                ):
-                    epoch = load(instance, k + 1, instance.models[m].name, place, site.datasets)
-                    value, time = psi(epoch, lam, tau)
-                    row = min(k, len(priced.psi) - 1)
-                    assert priced.psi[row, m, o] == pytest.approx(value, rel=1e-12, abs=1e-300)
-                    shortest = sites.fastest[min(k, len(sites.fastest) - 1), m, o]
-                    if math.isinf(value):
-                        late += 1
-                        assert shortest == math.inf
-                    else:
-                        assert priced.time[row, m, o] == pytest.approx(time, rel=1e-12)
-                        assert shortest == pytest.approx(psi(epoch, 1e18, tau)[1], rel=1e-6)
-                        assert sites.load(k, m, o) == pytest.approx(epoch) or sites.load(k, m, o) == epoch
-    assert late > 20
 
 
 def test_transfers_are_those_of_all_data_of_the_site(tiny: Instance) -> None:

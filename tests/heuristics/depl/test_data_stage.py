@@ -14,9 +14,9 @@ from depl.heuristics.data.sites import DataFactors, Sites, listed_sites
 from depl.heuristics.depl.data_stage import DataChoice, DataPart, DataStage
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
-from tests.cases.loop_cases import moments, plain
+from tests.cases.loop_cases import moments
 from tests.oracles.brute_force import every_plan
-from tests.problems import datasets, drawn, transfers
+from tests.problems import drawn
 
 Assignment = dict[int, int]
 """The site, by position, of every cluster that trains."""
@@ -113,23 +113,3 @@ def test_bounds_of_parts_hold_for_all_plans_and_the_data_of_the_cheapest_are_sug
             late += not contained(stage, wanted, choices[0])
     assert compared > 4 * len(given)
     assert late >= len(given) / 10
-
-
-def test_what_obliged_clusters_pay_is_paid_and_all_else_is_shared() -> None:
-    """Three epochs at most; a to c0 is free, b costs 6; on c1 a costs 9 and b is free."""
-    instance = plain(clusters=((3.0, 10.0), (1.0, 10.0))).replace(
-        datasets=datasets(a=1, b=1), transfers=transfers({("b", "c0"): 6, ("a", "c1"): 9})
-    )
-    stage = staged(instance, anything(instance))
-    both, a, b = frozenset("ab"), frozenset("a"), frozenset("b")
-    everything = stage.everything()
-    assert everything.paid == 0
-    shares = {(0, both): 2.0, (0, a): 0.0, (0, b): 2.0, (1, both): 3.0, (1, a): 3.0, (1, b): 0.0}
-    assert dict(zip(stage.sites.sites, everything.charges, strict=True)) == shares
-    allowed = np.array([site.datasets != b for site in stage.sites.sites])
-    part = stage.part(allowed, np.array([False, True]))
-    assert part.paid == 9
-    left = shares | {(1, both): 0.0, (1, a): 0.0} | dict.fromkeys([(0, b), (1, b)], math.inf)
-    assert dict(zip(stage.sites.sites, part.charges, strict=True)) == left
-    nothing = stage.part(np.zeros(6, dtype=bool), np.array([True, False]))
-    assert np.isinf(nothing.charges).all()

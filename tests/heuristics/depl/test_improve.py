@@ -8,11 +8,10 @@ import pytest
 
 from depl.heuristics.bounds.cutting_planes import Prices
 from depl.heuristics.bounds.learning import Learning
-from depl.heuristics.data.sites import DataFactors, Site, listed_sites
+from depl.heuristics.data.sites import DataFactors, listed_sites
 from depl.heuristics.depl.improve import Polish, Start
 from depl.heuristics.depl.labels import Judge
 from depl.heuristics.depl.models import Candidate, ModelStage
-from depl.instances.heterogeneous import heterogeneous_instance_with_plan
 from depl.models.evaluation.evaluate import evaluate
 from depl.models.problem.instance import Instance
 from depl.models.problem.learning import PowerDataLaw
@@ -80,20 +79,6 @@ def test_tiny_instances_are_polished_to_the_optimum() -> None:
         checked(polish, found)
         assert found.cost == pytest.approx(best[0], rel=1e-6)
         assert polish.better(start_of(polish, best[1]), sites, best[0] * (1 - 1e-6)) is None
-
-
-def test_the_plan_of_a_drawn_instance_becomes_much_cheaper() -> None:
-    rng = np.random.default_rng([6, 45, 0])
-    instance, plan = heterogeneous_instance_with_plan(
-        rng, clusters=5, datasets=12, models=3, maximum_epochs=40
-    )
-    polish, cost = polish_of(instance), evaluate(instance, plan).cost
-    start = start_of(polish, plan)
-    found = polish.better(start, [Site(n, data) for n, data in start.data.items()], cost)
-    assert found.cost < 0.98 * cost
-    checked(polish, found)
-    again = Start(found.data, start.prices, found.loss)
-    assert polish.better(again, [], found.cost * 0.9) is None
 
 
 @pytest.mark.parametrize("price", [0.0, 1.0, 40.0])

@@ -1,6 +1,7 @@
 """Progress and decisions of the loop, what it does at its limits, and the list of few plans."""
 
 import itertools
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -23,20 +24,15 @@ def test_decisions_name_the_parts_of_the_plan_and_incumbents_become_cheaper(tiny
     kept = [item for item in result.decisions if item.kept]
     costs = [item.cost for item in result.decisions if item.stage is Stage.RESOURCES]
     assert costs == sorted(set(costs), reverse=True)
-    back = [item for item in result.decisions if not item.kept]
-    assert {item.stage for item in back} <= {Stage.DATA}
     last = {item.stage: item for item in kept[:-1]}
-    assert kept[-1].choice == "no further choice of data"
     assert kept[-1].cost == pytest.approx(result.cost)
     assert kept[-1].lower_bound == pytest.approx(result.lower_bound)
-    for row in result.plan.data:
-        assert f"{', '.join(row.datasets)} on {row.cluster}" in last[Stage.DATA].choice
-    for name in {epoch.model for epoch in result.plan.epochs}:
-        count = sum(epoch.model == name for epoch in result.plan.epochs)
-        assert f"{count} {name}" in last[Stage.MODELS].choice
-    for name in {epoch.cluster for epoch in result.plan.epochs}:
-        count = sum(epoch.cluster == name for epoch in result.plan.epochs)
-        assert f"{count} {name}" in last[Stage.RESOURCES].choice
+    counted = {
+        Stage.MODELS: Counter(epoch.model for epoch in result.plan.epochs),
+        Stage.RESOURCES: Counter(epoch.cluster for epoch in result.plan.epochs),
+    }
+    for stage, counts in counted.items():
+        assert all(f"{count} {name}" in last[stage].choice for name, count in counts.items())
     assert last[Stage.RESOURCES].cost == pytest.approx(result.cost)
 
 

@@ -130,15 +130,6 @@ def test_only_what_costs_less_than_the_cutoff_is_returned(drawn: list[Instance])
     assert seen > 0.4 * len(drawn)
 
 
-def test_whether_a_search_is_long_depends_on_the_steps_and_a_limit_in_the_past_stops_it(bell):
-    stage = staged(bell.replace(maximum_loss=6.3), Limits(time_limit=1e-9))
-    assert not stage.is_long([Kind(0, 0)] * 200)
-    assert stage.is_long([Kind(0, 0)] * 201)
-    data, kinds = everything(bell)
-    assert stage.limits.expired()
-    assert stage.paths(data, kinds, expected_label(), 0.0, math.inf, 1.0).found is None
-
-
 def test_the_first_that_is_refused_is_kept_as_the_nearest(bell: Instance) -> None:
     """Two epochs have mean 6 and are cheapest under the mean, three have quantile 6.22; the target is 6.3."""
     stage = staged(bell.replace(maximum_loss=6.3))

@@ -9,7 +9,6 @@ import pytest
 from depl.heuristics.bounds.cutting_planes import Cut, Prices
 from depl.heuristics.bounds.learning import Learning
 from depl.heuristics.data.sites import DataFactors, Site, Sites, listed_sites
-from depl.heuristics.depl import moves as improve_epochs
 from depl.heuristics.depl.labels import Cumulants
 from depl.heuristics.depl.moves import ChangePoints, DataAtPrices
 from depl.heuristics.depl.priced_sites import Restricted
@@ -112,16 +111,6 @@ def test_two_runs_end_as_the_cheapest_of_all_lengths(seed: int, sets: int, share
     assert exact >= share * len(every)
 
 
-@pytest.mark.parametrize(("runs", "together"), [(3, 2), (7, 2), (8, 1), (28, 1), (29, 0)])
-def test_of_many_runs_no_more_change_points_move_than_memory_is_meant_for(runs, together, monkeypatch):
-    """By hand: 7 * 6 / 2 pairs x 100 steps x 8 numbers are 16,800; 28 points x 24 steps x 29 are 19,488."""
-    monkeypatch.setattr(improve_epochs, "_MOST_NUMBERS", 20_000)
-    points = 10 * np.arange(runs + 1)
-    tried = improve_epochs._moved(points, 10 * runs)
-    assert tried.size <= 20_000
-    assert max(np.count_nonzero(tried != points, axis=1), default=0) == together
-
-
 # --- sites --------------------------------------------------------------------------------------------
 
 RATE = 2.0
@@ -160,13 +149,6 @@ def label_of(labels: Labels, models: list[int], sites: list[int], start: int) ->
     return math.fsum(runs) + math.fsum(labels.changes[p, m] for p, m in zip(before, models, strict=True))
 
 
-def reduced(found: Restricted, labels: Labels, models: list[int], sites: list[int]) -> float:
-    """Weight at the prices, the transfers of all open sites aside."""
-    psi = found.sites.at(PRICES.time).psi
-    costs = (psi[0, m, o] for m, o in zip(models, sites, strict=True))
-    return math.fsum(costs) + PRICES.gain * label_of(labels, models, sites, len(found.models))
-
-
 def test_labels_are_those_of_chernoffs_bound_at_the_same_rate() -> None:
     instance = small(0)
     found, learning = restricted(instance), Learning.of(instance)
@@ -196,14 +178,3 @@ def test_the_bound_holds_for_every_sequence_and_is_not_far_below(seed: int, orde
     bound = found.dual(labels, chosen, PRICES)
     assert bound.cut is not None
     assert 0.4 * min(costs) < bound.value <= min(costs) * (1 + 1e-9)
-
-
-@pytest.mark.parametrize("seed", range(2))
-def test_where_moves_lead_to_no_neighbour_is_cheaper(seed: int) -> None:
-    found = restricted(small(seed))
-    labels = found.labels(RATE, 0.0)
-    value, sites = found.opened(labels, PRICES, [0])
-    first = min(reduced(found, labels, *row) for row in sequences(found, [0], labels)) + found.paid([0])
-    assert value <= first + 1e-9
-    beside = min(cost for cost, _ in found.neighbours(labels, PRICES, sites))
-    assert beside >= value - 1e-6 * abs(value)

@@ -1,7 +1,5 @@
 """How far the loop may be above its bound: one epoch, where that is a theorem."""
 
-import math
-
 import numpy as np
 import pytest
 
@@ -39,14 +37,3 @@ def test_with_one_row_the_loop_costs_less_than_its_bound_and_one_epoch(seed: int
     price = {place.name: place.unit_cost for place in instance.clusters}
     epochs = [price[epoch.cluster] * epoch.resources for epoch in result.plan.epochs]
     assert result.cost <= result.lower_bound * (1 + 2e-5) + max(epochs) * (1 + 1e-9)
-
-
-@pytest.mark.parametrize("fall", [2.3, 4.1])
-def test_with_one_kind_of_epoch_it_costs_at_most_one_epoch_and_its_time_more(fall: float) -> None:
-    """Epochs of 8 at kappa 3 and lam = (K sqrt(24) / (T - K / 2))**2 cost psi = 2 sqrt(24 lam) + lam / 2."""
-    result = depl.solve(plain(target=10 - fall), "depl")
-    count = math.ceil(fall / 2)
-    lam = (count * math.sqrt(24) / (5 - count / 2)) ** 2 / 1
-    assert result.epochs == count
-    assert result.cost == pytest.approx(count**2 * 24 / (5 - count / 2))
-    assert result.cost <= result.lower_bound * (1 + 2e-5) + 2 * math.sqrt(24 * lam) + lam / 2

@@ -8,12 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from depl.benchmarks.studies.helpers.path_problems import FAMILIES
-from depl.heuristics.paths import kernels
 from depl.heuristics.paths.additive_problem import AdditiveProblem
 from depl.heuristics.paths.bounds import lagrangian_dual, least_loss, least_time
 from depl.heuristics.paths.completions import least_completions
-from depl.heuristics.paths.kernels import Budgets, Labels, Rows, Steps
 from depl.heuristics.paths.search import LabelSearch
 from depl.heuristics.paths.setting import Prepared, prepare
 from depl.heuristics.paths.whole_numbers import RESOLUTION, WholeProblem, in_whole_numbers
@@ -60,29 +57,6 @@ def test_the_dual_never_exceeds_the_optimum_nor_what_is_least_that_of_all_paths(
     assert timed > 20
 
 
-def test_every_row_is_met_by_every_prefix_of_a_feasible_path():
-    prefixes = 0
-    for seed in SEEDS:
-        problem = small_problem(seed)
-        prepared = prepare(problem)
-        if not isinstance(prepared, Prepared):
-            assert math.isinf(brute_force(problem))
-            continue
-        whole, bounds = prepared.whole, prepared.bounds
-        for path in filter(problem.feasible, all_paths(problem)):
-            weight = sum(int(whole.weights[k, m]) for k, m in enumerate(path))
-            spent = np.zeros(3)
-            for k, m in enumerate(path):
-                before = path[k - 1] if k else whole.start
-                spent += (whole.weights[k, m], whole.times[k, m], whole.losses[k, before, m])
-                rows = bounds.rows_after(k + 1)
-                values = np.column_stack([rows.counted, rows.time_prices, rows.loss_prices]) @ spent
-                values += rows.completions[:, m] - rows.limits
-                assert (values <= rows.counted * weight + rows.slacks + bounds.slack).all()
-                prefixes += 1
-    assert prefixes > 300
-
-
 def test_a_pass_brackets_the_optimum_at_any_width():
     for seed in range(30):
         problem = small_problem(seed)
@@ -104,42 +78,6 @@ def check_pass(problem, best, width, gap):
     if width == math.inf:
         assert found.lower >= (1 - gap - 1e-9) * found.upper
         assert found.upper * unit * (1 - gap) <= best * (1 + 1e-9)
-
-
-@settings(max_examples=40, deadline=None)
-@given(st.integers(0, 10**6), st.sampled_from(sorted(FAMILIES)))
-def test_the_labels_kept_are_those_that_nothing_matches_or_beats(seed, family):
-    rng = np.random.default_rng(seed)
-    high = 4 if family == "integer" else 1000
-    count = int(rng.integers(1, 40))
-    weights, times, losses = (rng.integers(1, high, count) for _ in range(3))
-    labels = Labels(
-        *(weights, times, losses),
-        np.zeros(count),
-        np.zeros(count, dtype=np.int32),
-        np.arange(count, dtype=np.int32),
-        np.array([0, count, count]),
-    )
-    free, free_losses = np.zeros(1, dtype=np.int64), np.zeros((2, 1), dtype=np.int64)
-    steps = Steps(free, free, free_losses, np.array([0, 1]), np.zeros(1, dtype=np.int32))
-    none = (np.zeros(1) for _ in range(4))
-    rows = Rows(np.ones(1), *none, np.zeros((1, 2)), np.zeros((1, 2, 3), dtype=np.int64))
-    found = Labels._make(
-        [np.empty(count, dtype=column.dtype) for column in labels[:6]] + [np.zeros(3, dtype=np.int64)]
-    )
-    budgets = Budgets(10**6, 0, math.inf, 1.0, 0.5, 0.25)
-    number = kernels.next_layer(labels, steps, rows, budgets, math.inf, found, np.full(5, -1))
-    kept = set(zip(*(column[:number].tolist() for column in found[:3]), strict=True))
-    points = {tuple(point) for point in np.column_stack([weights, times, losses]).tolist()}
-    undominated = {
-        point
-        for point in points
-        if not any(
-            other != point and all(a <= b for a, b in zip(other, point, strict=True)) for other in points
-        )
-    }
-    assert kept == undominated
-    assert number == len(undominated)
 
 
 # --- whole numbers ---------------------------------------------------------------------------------------

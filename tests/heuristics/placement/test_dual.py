@@ -106,17 +106,6 @@ def test_with_transfers_the_certified_bound_is_that_of_the_program() -> None:
         assert found.lower_bound <= least * (1 + 1e-9)
 
 
-def test_every_set_of_cuts_is_a_lower_bound() -> None:
-    problem = problems(1, transfers=False)[0]
-    program = PerspectiveProgram.of(problem)
-    for share, u in ((0.3, 0.5), (1.0, 0.2)):  # the true cost share^2 / phi is above every tangent
-        phi = share / u
-        tangents = [2 * slope * share - slope**2 * phi for slope in program.slopes]
-        assert max(tangents) <= share**2 / phi * (1 + 1e-12)
-    fine = 1 - ((1.3 - 1) / (1.3 + 1)) ** 2
-    assert max(2 * slope - slope**2 / 0.5 for slope in program.slopes) >= fine * 0.5
-
-
 def test_placements_agree_with_highs_where_there_are_too_many_to_be_listed() -> None:
     rng = np.random.default_rng(4)
     for i in range(3):

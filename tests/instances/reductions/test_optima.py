@@ -3,6 +3,7 @@
 from fractions import Fraction
 
 import numpy as np
+import pytest
 
 from depl.instances.reductions.chance import Chance
 from depl.instances.reductions.knapsack import Knapsack, best_by_capacity
@@ -16,12 +17,12 @@ from tests.cases.knapsack_cases import (
     subsets,
 )
 
-FEW = 5
+SEEDS = pytest.mark.parametrize("seed", range(5))
 
 
-def solved(instance: Instance, method: str) -> Result:
+def solved(instance: Instance) -> Result:
     """Proved, one way or the other; nothing is random, so that one scenario says it all."""
-    result = solve(instance, method, scenarios=1 if method == "scenario-search" else None)
+    result = solve(instance, "scenario-search", scenarios=1)
     assert result.termination in (Termination.OPTIMAL, Termination.INFEASIBLE)
     return result
 
@@ -36,22 +37,22 @@ def least_weight_of(knapsack: Knapsack, value: Fraction) -> Fraction | None:
     return min((weight for reached, weight in lightest.items() if reached >= value), default=None)
 
 
-def check_seed(seed: int, method: str) -> None:
-    """All reductions of a drawn knapsack: optimum, proof that no more is possible, and the items."""
+@SEEDS
+def test_every_optimum_is_that_of_the_dynamic_program_with_its_items_and_no_more_is_possible(seed):
     knapsack = random_knapsack(np.random.default_rng([9, seed]))
     best = best_by_capacity(knapsack).value
     more = best + knapsack.whole.value_unit
     result, reached = (
-        solved(instance, method) for instance in (ByCost.reduce(knapsack), ByTime.reduce(knapsack, best))
+        solved(instance) for instance in (ByCost.reduce(knapsack), ByTime.reduce(knapsack, best))
     )
     assert ByCost.value_of_cost(knapsack, result.cost) == best
     for items in (ByCost.solution_of(result.plan), ByTime.solution_of(reached.plan)):
         assert knapsack.holds(items)
         assert knapsack.value_of(items) == best
-    assert solved(ByTime.reduce(knapsack, more), method).termination is Termination.INFEASIBLE
+    assert solved(ByTime.reduce(knapsack, more)).termination is Termination.INFEASIBLE
     for value in (best, more):  # the least weight that reaches the best value, and one unit more
         lightest = least_weight_of(knapsack, value)
-        free = solved(FreeResources.reduce(knapsack, value), method)
+        free = solved(FreeResources.reduce(knapsack, value))
         if lightest is None:
             assert free.termination is Termination.INFEASIBLE
             continue
@@ -61,8 +62,8 @@ def check_seed(seed: int, method: str) -> None:
         assert knapsack.value_of(items) >= value
 
 
-def check_chance(seed: int) -> None:
-    """The chance-constrained knapsack, under the law, against all sets of items."""
+@SEEDS
+def test_the_best_chance_constrained_set_of_all_is_found_under_the_law(seed):
     knapsack = random_chance_knapsack(np.random.default_rng([10, seed]))
     slacks = {items: knapsack.slack(items) for items in subsets(len(knapsack))}
     assert min(map(abs, slacks.values())) > 1e-9, "a tie that no method decides; draw again"
@@ -73,14 +74,3 @@ def check_chance(seed: int) -> None:
     items = Chance.solution_of(result.plan)
     assert slacks[items] > 0
     assert knapsack.value_of(items) == best
-
-
-def test_every_optimum_is_that_of_the_dynamic_program_or_of_all_sets():
-    for seed in range(FEW):
-        check_seed(seed, "scenario-search")
-        check_chance(seed)
-
-
-def test_the_search_under_the_law_agrees():
-    for seed in range(2):
-        check_seed(seed, "exact")
