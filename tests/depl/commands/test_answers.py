@@ -38,6 +38,8 @@ $ check tiny new.json --json
 {"repeated": ["scenarios.digest"], "lower_bound": 28.0}
 
 an old and a new rest are weighed, and a written rest is checked and planned again
+$ replan spent.json promised.json lucky.json --method exact
+old rest 1 epoch (1 distilled); cost to go 3
 $ replan spent.json promised.json lucky.json --method depl-paper --eta 50 --json
 {"method": "depl-paper"}
 $ replan spent.json promised.json lucky.json --explain --json

@@ -19,6 +19,7 @@ from tests.depl.commands.conftest import sessions
 SESSIONS = """
 planned, written, told, checked and simulated
 $ policy solve two.json --gap 0% --out new.json --explain
+tiny-policy a policy; stuck: more time would prove no more
 certified under the law; asked 0.45
 promise binds: priced at
 $ policy check two.json new.json
