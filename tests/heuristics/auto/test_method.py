@@ -259,22 +259,16 @@ def test_turns_are_counted_in_cpu_seconds(monkeypatch: pytest.MonkeyPatch) -> No
     free = Limits(clock=lambda: times["clock"], started=40.0, progress=lambda t, *_: told.append(t))
     limited = replace(free, time_limit=110.0)  # 100 are left
     turns = {"free": free.turn(0.3, 5.0), "limited": limited.turn(0.3, 5.0)}
-    half = turns["limited"].part(0.5)
-
-    def over() -> list[bool]:
-        return [turn.expired() for turn in (*turns.values(), half)]
-
-    assert over() == [False, False, False]
-    times.update(clock=109.0, cpu=5.9)
-    assert over() == [False, False, False]
-    times.update(cpu=6.1)
-    assert over() == [True, False, False]
-    times.update(cpu=16.1)
-    assert over() == [True, False, True]
-    assert turns["limited"].lateness() == pytest.approx(-1.0)
-    times.update(clock=110.1)
-    assert over() == [True, True, True]
-    times.update(clock=60.0, cpu=31.1)
-    assert over() == [True, True, True]
+    turns["half"] = turns["limited"].part(0.5)
+    for clock, cpu, over in (
+        (109.0, 5.9, [False, False, False]),
+        (109.0, 6.1, [True, False, False]),
+        (109.0, 16.1, [True, False, True]),
+        (110.1, 16.1, [True, True, True]),
+        (60.0, 31.1, [True, True, True]),
+    ):
+        times.update(clock=clock, cpu=cpu)
+        assert [turn.expired() for turn in turns.values()] == over
+    assert turns["limited"].lateness() == pytest.approx(0.1)
     turns["limited"].report(1.0, 0.0)
     assert told == [20.0]  # progress is told by the clock

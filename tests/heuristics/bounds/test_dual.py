@@ -240,17 +240,6 @@ def test_the_least_over_the_ranges_counts_and_open_ones_are_named(bell: Instance
     assert within.ranges == (pieces[0],)
 
 
-def test_the_duals_without_cost_and_with_times_reach_furthest_and_fastest() -> None:
-    """Two models with gains 1 and 2; three epochs gain 6 at most, the fastest take 0.3 and 1.3 each."""
-    dual, part, _ = whole(plain((1.0, 2.0), (1.0, 8.0), wait=0.2))
-    least, cut = dual.without_cost().cheapest(part, Prices(0.0, 1.0, 0.0))
-    assert least == pytest.approx(-6, rel=1e-9)
-    assert cut.gain == 6
-    timed, quickest = dual.with_times().cheapest(part, Prices(0.0, 0.0, 0.0))
-    assert timed == pytest.approx(1 / 10 + 0.2, rel=1e-9)
-    assert quickest.models.tolist() == [0]
-
-
 def test_nothing_is_proved_by_a_price_of_what_has_no_end() -> None:
     piece = VarianceRange(1.0, 2.0, 0.5, 0.6, excess_low=0.1, excess_high=math.inf, rough_high=math.inf)
     prices = Prices(0.0, 1.0, 0.3)

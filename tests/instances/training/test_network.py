@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from depl.instances.training.federated import Descent, Examples, federated_epoch, share_out
+from depl.instances.training.federated import Descent, Examples, federated_epoch
 from depl.instances.training.layers import (
     Convolution,
     Dense,
@@ -59,24 +59,6 @@ def test_the_derivative_is_the_limit_of_differences_and_examples_do_not_mix(name
         assert np.allclose(together[:, :, n : n + 1], alone, rtol=1e-12, atol=1e-15)
 
 
-def test_a_convolution_adds_up_the_window_around_every_position_and_the_pool_takes_the_greatest():
-    image = np.arange(16.0).reshape(1, 4, 4)
-    weights = np.arange(1.0, 10.0)
-    given = image.reshape(1, 16)
-    output, _ = Convolution(1).forward(np.append(weights, 0.5), given, Shape(1, 16))
-    padded = np.pad(image[0], 1)
-    wanted = [
-        (padded[y : y + 3, x : x + 3] * weights.reshape(3, 3)).sum() + 0.5 for y in range(4) for x in range(4)
-    ]
-    assert output[0].tolist() == wanted
-    single, _ = Depthwise().forward(np.append(weights, 0.5), given, Shape(1, 16))
-    assert single.tolist() == output.tolist()
-    coarse, _ = Depthwise(stride=2).forward(np.append(weights, 0.5), given, Shape(1, 16))
-    assert coarse[0].tolist() == [wanted[i] for i in (0, 2, 8, 10)]
-    pooled, _ = MaximumPool().forward(np.zeros(0), np.array([[1.0, 4.0, 2.0, 3.0]]), Shape(1, 4))
-    assert pooled.tolist() == [[4.0]]
-
-
 def test_the_loss_and_the_error_rate_of_a_network_are_those_of_its_scores():
     inputs = np.array([[0.0, 3.0, 1.0], [0.0, 0.0, 2.0]])
     found = SMALL.evaluate(IDENTITY, inputs, np.array([[0, 1, 1]]))
@@ -101,13 +83,6 @@ def test_pruning_removes_the_share_of_smallest_weights_and_no_bias():
 
 
 # --- federated averaging --------------------------------------------------------------------------------
-
-
-def test_every_example_goes_to_one_client_and_clusters_get_equal_parts():
-    dealt = share_out(np.arange(101) % 7, (3, 2), 1.0, np.random.default_rng(0))
-    assert [len(clients) for clients in dealt] == [3, 2]
-    assert sorted(np.concatenate([client for clients in dealt for client in clients])) == list(range(101))
-    assert [sum(map(len, clients)) for clients in dealt] == [51, 50]
 
 
 @pytest.mark.parametrize("empty", [False, True])

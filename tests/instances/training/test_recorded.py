@@ -1,6 +1,5 @@
 """Shipped families and traces: what they cover, where they come from, and that training gives them again."""
 
-from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,11 +8,7 @@ import pytest
 
 from depl.instances.training.counterfactual import Switching, train_branches
 from depl.instances.training.families import (
-    EPOCHS,
-    FACTORS,
     FAMILIES,
-    PLANS,
-    SWITCH_EPOCHS,
     family,
 )
 from depl.instances.training.names import RECORDED_ONLY
@@ -30,37 +25,12 @@ from depl.models.foundation.errors import InvalidInputError
 from depl.models.traces.counterfactuals import read_counterfactuals
 
 ROOT = Path(__file__).resolve().parents[3]
-DIGITS = family("digits-alexnet")
 # Where they were recorded the losses come out to the last digit. Other processors and other builds of BLAS
 # add in another order: with the kernels of five others, 30 epochs differed by 2e-7, or by 2e-4 where a tie
 # was broken the other way.
 TOLERANCE = 1e-3
 EPOCHS_AGAIN = 15
 TOLD = ("family", "setup", "schedule", "summary")
-
-
-def plan(seed):
-    """F_1, F_2 and K_1 of a seed."""
-    schedule = DIGITS.schedule(seed)
-    switch = sum(epoch.cluster == "edge" for epoch in schedule)
-    assert schedule == (schedule[0],) * switch + (schedule[-1],) * (EPOCHS - switch)
-    return schedule[0].factor, schedule[-1].factor, switch
-
-
-def test_even_seeds_follow_three_plans_equally_often_and_odd_ones_cover_the_design():
-    assert Counter(map(plan, range(0, 600, 2))) == dict.fromkeys(PLANS, 100)
-    wanted = [
-        (first, second, switch)
-        for first in FACTORS
-        for second in FACTORS
-        for switch in SWITCH_EPOCHS
-        if first <= second
-    ]
-    assert Counter(map(plan, range(1, 600, 2))) == dict.fromkeys(wanted, 4)
-    few = [plan(seed) for seed in range(1, 61, 2)]  # which are spread over it already
-    assert len(set(few)) == 30
-    assert {switch for _, _, switch in few} == set(SWITCH_EPOCHS)
-    assert {factor for first, second, _ in few for factor in (first, second)} == set(FACTORS)
 
 
 @pytest.mark.parametrize("name", FAMILIES)
@@ -127,7 +97,7 @@ def test_the_fitting_set_has_forty_runs_of_every_switch_epoch_and_no_seed_is_in_
 
 @pytest.mark.parametrize("kind", SETS)
 @pytest.mark.parametrize("name", RECORDED)
-def test_the_provenance_is_that_of_the_code_as_it_is_with_the_command_of_the_page(name, kind):
+def test_the_provenance_is_that_of_the_code_as_it_is(name, kind):
     switching, seeds = SETS[kind]
     told = recorded_traces(f"{name}-{kind}").provenance
     now = {**described(family(name), family(name).task()), "schedule": switching.text()}
@@ -139,9 +109,6 @@ def test_the_provenance_is_that_of_the_code_as_it_is_with_the_command_of_the_pag
         + (" --draw-switch 0" if switching.draw == 0 else "")
     )
     assert len(told["commit"]) == 40
-    page = (ROOT / "docs" / "traces.rst").read_text(encoding="utf-8").replace("\\\n", " ")
-    shown = told["command"].replace(name, "$family") + f" --out $family-{kind}.csv.gz"
-    assert shown in " ".join(page.split())
 
 
 @pytest.mark.parametrize("kind", SETS)
