@@ -5,10 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from depl.instances.heterogeneous import (
-    heterogeneous_instance,
-    heterogeneous_instance_with_plan,
-)
+from depl.instances.heterogeneous import heterogeneous_instance, heterogeneous_instance_with_plan
 from depl.models.evaluation.evaluate import evaluate
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.epochs import loss_step

@@ -7,12 +7,7 @@ import pytest
 
 from depl.cli import main
 from depl.instances.chance_knapsack_files import announced_items, read_chance_knapsack
-from depl.instances.knapsack_files import (
-    NamedKnapsack,
-    read_knapsacks,
-    shipped_knapsack,
-    shipped_knapsacks,
-)
+from depl.instances.knapsack_files import NamedKnapsack, read_knapsacks, shipped_knapsack, shipped_knapsacks
 from depl.instances.reductions.chance import ChanceKnapsack
 from depl.instances.reductions.knapsack import Knapsack, best_by_capacity, best_by_value
 from depl.models.foundation.errors import InvalidInputError

@@ -15,15 +15,7 @@ from depl.models.problem.instance import (
     Switch,
     TabledImprovement,
 )
-from depl.models.problem.laws import (
-    Deterministic,
-    Empirical,
-    Forbidden,
-    InverseGamma,
-    Normal,
-    StudentT,
-    Zero,
-)
+from depl.models.problem.laws import Deterministic, Empirical, Forbidden, InverseGamma, Normal, StudentT, Zero
 
 JUMP = StudentT(degrees_of_freedom=5, location=0.3, scale=0.1, lower=0, upper=0.6)
 DECAYING = InverseSqrtImprovement(scale=2, offset=3, noise=InverseGamma(mean=1, variance=0.04))

@@ -16,12 +16,7 @@ from depl.models.problem.instance import (
     PowerDataLaw,
     TabledImprovement,
 )
-from depl.models.problem.laws import (
-    Forbidden,
-    InverseGamma,
-    Normal,
-    Zero,
-)
+from depl.models.problem.laws import Forbidden, InverseGamma, Normal, Zero
 from tests.problems import BELL, atoms, gain, law, model, refusal, student
 from tests.problems import instance as made
 

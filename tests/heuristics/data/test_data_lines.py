@@ -5,11 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from depl.heuristics.data.data_lines import (
-    RATES,
-    corner_lines,
-    tangents,
-)
+from depl.heuristics.data.data_lines import RATES, corner_lines, tangents
 
 
 def drawn(seed: int, datasets: int = 7) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

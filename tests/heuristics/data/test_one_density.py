@@ -10,12 +10,7 @@ from hypothesis import strategies as st
 
 from depl.benchmarks.studies.helpers.set_functions import LAWS, random_selection
 from depl.heuristics.data.epochs_needed import NeededEpochs
-from depl.heuristics.data.one_density import (
-    by_halves,
-    by_reachable_sums,
-    inner_minimum,
-    one_density,
-)
+from depl.heuristics.data.one_density import by_halves, by_reachable_sums, inner_minimum, one_density
 from depl.heuristics.data.problem import SelectionProblem, selection_of_numbers
 from depl.heuristics.data.select import branch_and_bound
 from depl.models.problem.learning import LogDataLaw, PowerDataLaw

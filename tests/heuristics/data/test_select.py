@@ -8,11 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from depl.benchmarks.studies.helpers.set_functions import (
-    LAWS,
-    communicating_selection,
-    random_selection,
-)
+from depl.benchmarks.studies.helpers.set_functions import LAWS, communicating_selection, random_selection
 from depl.heuristics.data.epochs_needed import NeededEpochs, TabledEpochs
 from depl.heuristics.data.problem import SelectionProblem, selection_of_numbers, selection_problem
 from depl.heuristics.data.select import (

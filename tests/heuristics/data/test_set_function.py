@@ -8,24 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from depl.benchmarks.studies.helpers.set_functions import (
-    LAWS,
-    random_selection,
-)
+from depl.benchmarks.studies.helpers.set_functions import LAWS, random_selection
 from depl.heuristics.data.epochs_needed import NeededEpochs, VolumeLaw
 from depl.heuristics.data.problem import selection_of_numbers
-from depl.heuristics.data.set_function import (
-    selection_function,
-    single_density,
-    submodular_by_condition,
-)
-from depl.heuristics.submodular.function import (
-    UNKNOWN,
-    Verdict,
-    all_gains,
-    exhaustive,
-    subset_of_index,
-)
+from depl.heuristics.data.set_function import selection_function, single_density, submodular_by_condition
+from depl.heuristics.submodular.function import UNKNOWN, Verdict, all_gains, exhaustive, subset_of_index
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.learning import InverseLogDataLaw, LogDataLaw, PowerDataLaw
 from tests.oracles.sixty_digits import exact_product

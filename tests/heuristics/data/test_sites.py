@@ -3,14 +3,7 @@
 import numpy as np
 import pytest
 
-from depl.heuristics.data.sites import (
-    DataFactors,
-    has_frontier,
-    listed_sites,
-    may_be_listed,
-    named,
-    transfers_of,
-)
+from depl.heuristics.data.sites import DataFactors, has_frontier, may_be_listed
 from depl.instances.generator import random_instances
 from depl.models.problem.instance import ComputeTable, Instance, Model
 from depl.models.problem.learning import DataLaw, SubsetEpochs, TableDataLaw
@@ -54,15 +47,6 @@ def test_lines_lie_above_and_below_h_on_its_interval(law: DataLaw | None) -> Non
 
 
 # --- listed sites --------------------------------------------------------------------------------------
-
-
-def test_transfers_are_those_of_all_data_of_the_site(tiny: Instance) -> None:
-    for site in listed_sites(tiny):
-        rows = {(row.dataset, row.cluster): row.cost for row in tiny.transfers}
-        place = tiny.clusters[site.cluster].name
-        assert transfers_of(tiny, site) == sum(rows.get((name, place), 0.0) for name in site.datasets)
-    everything = frozenset(item.name for item in tiny.datasets)
-    assert named(tiny, {1: everything}) == {tiny.clusters[1].name: everything}
 
 
 def test_many_pairs_have_a_frontier_unless_tables_decide(steady: Instance) -> None:

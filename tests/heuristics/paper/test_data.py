@@ -12,11 +12,7 @@ from depl.heuristics.submodular.function import Verdict
 from depl.instances.generator import random_instances
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.problem.instance import Dataset, Instance
-from depl.models.problem.learning import (
-    PowerDataLaw,
-    SubsetEpochs,
-    TableDataLaw,
-)
+from depl.models.problem.learning import PowerDataLaw, SubsetEpochs, TableDataLaw
 
 DRAWN = random_instances(np.random.default_rng([7, 3]), 40, datasets=(1, 4), maximum_epochs=(1, 2))
 

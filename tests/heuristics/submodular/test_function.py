@@ -8,10 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from depl.benchmarks.studies.helpers.set_functions import (
-    NOT_SUBMODULAR,
-    SUBMODULAR,
-)
+from depl.benchmarks.studies.helpers.set_functions import NOT_SUBMODULAR, SUBMODULAR
 from depl.heuristics.submodular.families import (
     capped,
     concave_of_weight,

@@ -6,23 +6,10 @@ import math
 import numpy as np
 import pytest
 
-from depl.benchmarks.studies.helpers.set_functions import (
-    NOT_SUBMODULAR,
-    SUBMODULAR,
-    random_real_cut,
-)
+from depl.benchmarks.studies.helpers.set_functions import NOT_SUBMODULAR, SUBMODULAR, random_real_cut
 from depl.heuristics.submodular.answers import Minimum, Proof, concluded
-from depl.heuristics.submodular.families import (
-    cut,
-    iwata,
-)
-from depl.heuristics.submodular.function import (
-    SetFunction,
-    Verdict,
-    all_values,
-    oracle,
-    proved,
-)
+from depl.heuristics.submodular.families import cut, iwata
+from depl.heuristics.submodular.function import SetFunction, Verdict, all_values, oracle, proved
 from depl.heuristics.submodular.lovasz import greedy_certificate, proves
 from depl.heuristics.submodular.minimise import METHODS, brute_force, lovasz_planes, minimise, ranked
 from depl.heuristics.submodular.minimum_norm import minimum_norm_point

@@ -13,12 +13,7 @@ from depl.models.evaluation.evaluate import evaluate
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
-from tests.cases.knapsack_cases import (
-    best_of_all,
-    random_chance_knapsack,
-    random_knapsack,
-    subsets,
-)
+from tests.cases.knapsack_cases import best_of_all, random_chance_knapsack, random_knapsack, subsets
 
 SMALL = Knapsack.of([3, 4, 5], [2, 3, 4], 6)
 DATA = (ClusterData(cluster="site", datasets=("data",)),)

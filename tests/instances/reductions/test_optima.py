@@ -11,11 +11,7 @@ from depl.instances.reductions.to_planning import ByCost, ByTime, FreeResources
 from depl.models.problem.instance import Instance
 from depl.models.solving.result import Result, Solution, Termination
 from depl.models.solving.solve import solve
-from tests.cases.knapsack_cases import (
-    random_chance_knapsack,
-    random_knapsack,
-    subsets,
-)
+from tests.cases.knapsack_cases import random_chance_knapsack, random_knapsack, subsets
 
 SEEDS = pytest.mark.parametrize("seed", range(5))
 

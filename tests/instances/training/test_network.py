@@ -9,14 +9,7 @@ import numpy as np
 import pytest
 
 from depl.instances.training.federated import Descent, Examples, federated_epoch
-from depl.instances.training.layers import (
-    Convolution,
-    Dense,
-    Depthwise,
-    MaximumPool,
-    Pointwise,
-    Shape,
-)
+from depl.instances.training.layers import Convolution, Dense, Depthwise, MaximumPool, Pointwise, Shape
 from depl.instances.training.network import NeuralNetwork
 from depl.models.foundation.errors import InvalidInputError
 

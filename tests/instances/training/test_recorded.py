@@ -7,10 +7,7 @@ import numpy as np
 import pytest
 
 from depl.instances.training.counterfactual import Switching, train_branches
-from depl.instances.training.families import (
-    FAMILIES,
-    family,
-)
+from depl.instances.training.families import FAMILIES, family
 from depl.instances.training.names import RECORDED_ONLY
 from depl.instances.training.recorded import (
     named_traces,
