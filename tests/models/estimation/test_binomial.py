@@ -38,17 +38,6 @@ def refutes(*asked: float) -> bool:
     return verdict(*asked) is Verdict.REFUTED
 
 
-def test_the_tail_is_the_sum_of_the_chances_of_all_counts_up_to_its_own():
-    violation = Fraction(2, 7)
-    for runs in (1, 2, 5):
-        chances = [mass(count, runs, violation) for count in range(runs + 1)]
-        assert sum(chances) == 1
-        for count in range(runs + 1):
-            assert binomial_tail(count, runs, violation) == sum(chances[: count + 1])
-    ends = (0, 5, Fraction(0)), (4, 5, Fraction(1)), (5, 5, Fraction(1))
-    assert [binomial_tail(*asked) for asked in ends] == [1, 0, 1]
-
-
 def test_sample_sizes_are_those_of_wilks_and_of_a_search_in_rational_numbers():
     """Orders 1 to 6 of the 95/95 and 90/95 limits, as nuclear safety knows them."""
     assert [least_runs(0.95, 0.95, order) for order in range(6)] == [59, 93, 124, 153, 181, 208]

@@ -12,7 +12,7 @@ from scipy import stats
 from depl.models.estimation.diagnosis import LARGEST_ERROR, LevelCheck, diagnose, level_checks
 from depl.models.estimation.facts import opposite_share, three_facts
 from depl.models.estimation.fit import fit_traces
-from depl.models.estimation.independence import LAGS, USABLE, independence, normal_violation
+from depl.models.estimation.independence import independence, normal_violation
 from depl.models.estimation.observations import observe
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.laws import FloatArray
@@ -105,16 +105,6 @@ def test_the_ratio_of_three_runs_by_hand():
     moved = [losses_of(block + np.array([5.0, 9])), losses_of(block - np.array([2.0, 3]), start=4.0)]
     found = independence(moved, rng, 99)
     assert (found.variance_ratio.value, found.runs) == (pytest.approx(1, rel=1e-12), 6)
-
-
-def test_independent_increments_may_be_used():
-    rng = np.random.default_rng(2)
-    found = independence([losses_of(rng.gamma(9, 0.1, (200, 30)), rng.normal(9, 1, 200))], rng)
-    assert USABLE[0] < found.bounds.lower < 1 < found.bounds.upper < USABLE[1]
-    assert found.usable
-    for item in (found.variance_ratio, found.start_correlation, *found.autocorrelations):
-        assert item.p_value > 0.01
-    assert len(found.autocorrelations) == LAGS
 
 
 def test_autoregressive_increments_are_told_by_their_correlations():

@@ -18,7 +18,7 @@ import depl
 from depl.benchmarks.figures.trajectory import trajectory
 from depl.models.evaluation import traced_survival as traced_module
 from depl.models.evaluation.evaluate import evaluate, final_loss, plan_steps
-from depl.models.evaluation.traced_law import epochs_ahead, lent, runs_to_carry
+from depl.models.evaluation.traced_law import lent, runs_to_carry
 from depl.models.evaluation.traced_loss import (
     end_law,
     require_supported,
@@ -30,7 +30,7 @@ from depl.models.evaluation.traced_support import extreme_predictions, outside_s
 from depl.models.evaluation.traced_survival import traced_survival
 from depl.models.foundation.documents import decode_document, encode_document
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
-from depl.models.problem.affine_law import Known, Position
+from depl.models.problem.affine_law import Position
 from depl.models.problem.epochs import compose
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
@@ -192,18 +192,6 @@ def test_the_runs_that_carry_a_level_are_those_that_cannot_be_one_fewer():
     assert [runs_to_carry(0.95, 0.95, lost) + lost for lost in (0, 1, 3)] == [59, 93, 153]
 
 
-def test_bad_requests_are_refused():
-    plan = (FULL, FULL)
-    for schedule, known in (
-        ((), None),
-        (plan, Known(2, 0.5)),
-        (plan, Known(-1, 0.5)),
-        (plan, Known(1, np.nan)),
-    ):
-        with pytest.raises(InvalidInputError, match=r"at least one epoch|no finite loss"):
-            epochs_ahead(schedule, known)
-
-
 # --- steps ------------------------------------------------------------------------------------------------
 
 
@@ -350,18 +338,6 @@ def every_path(oracle: Oracle, schedule: Schedule) -> tuple[np.ndarray, np.ndarr
     if oracle.now is not None:
         paths[0] = oracle.now
     return paths, weights
-
-
-def test_stopping_early_is_bounded_for_independent_residuals():
-    """Half the runs are at 2 after one epoch; whoever is not trains a second one, and half of those are at 1.
-
-    All losses lie far from the maximum 2.2, so the bounds of the grid are sharp.
-    """
-    law = halves(residuals="independent")
-    found = early_stopping(instance_of(law, maximum_loss=2.2), plan_of((FULL, FAR)))
-    assert found.epochs.upper == pytest.approx(1.5, abs=1e-8)
-    assert found.cost.upper == pytest.approx(6 + 0.5 * 6.75, abs=1e-7)
-    assert found.reached.lower == pytest.approx(1.0, abs=1e-8)
 
 
 def test_more_combinations_than_can_be_followed_are_refused(monkeypatch):

@@ -246,16 +246,6 @@ def test_scenarios_draw_the_unseen_run_and_refuse_the_plan_without_epochs_that_t
         assert "a plan without an epoch misses the target too often" in idle.reason
 
 
-def test_what_counts_runs_is_nowhere_told_as_the_probability_itself():
-    asked = twenty_runs(evaluated=True).replace(quantile_level=0.5)
-    for told_of in (evaluate(asked, BOTH), verify(asked, BOTH)):
-        assert "at most 0.04761905, as the runs are counted" in str(told_of)
-    state = depl.State(epoch=1, loss=2.0, elapsed_time=1.0, model="full")
-    assert " is 0.9" not in str(depl.replan(asked, BOTH, state))
-    assert "20 runs of this plan and one more counted as a miss: marginal" in loss_law(asked).basis(BOTH)
-    assert "as only 8 runs went through this plan" in loss_law(instance_of(halves(8))).basis(BOTH)
-
-
 def test_a_policy_to_a_target_that_no_logarithm_reaches_is_refused():
     asked = twenty_runs(evaluated=True, scale="log").replace(maximum_loss=-1.0)
     with pytest.raises(InvalidInputError, match="every loss is above 0"):

@@ -1,6 +1,5 @@
 """Assignments of data that are too many to list are divided as the search goes on."""
 
-import itertools
 import math
 import re
 
@@ -12,11 +11,9 @@ import depl
 from depl.models.exact import assignments, search
 from depl.models.exact.assignments import (
     LARGEST_ASSIGNMENTS,
-    DataParts,
     count_assignments,
 )
 from depl.models.exact.choices import Choices
-from depl.models.exact.prices import Prices
 from depl.models.solving.result import Termination
 from tests import problems
 
@@ -35,46 +32,6 @@ def drawn(seed, clusters, datasets, epochs, equal=0):
             *(msgspec.structs.replace(row, cluster=item.name) for item in more for row in brought),
         ),
     )
-
-
-def parts_of(instance):
-    problem = Choices(instance)
-    return DataParts(problem, Prices.of(problem))
-
-
-def wholes(parts, part, rng):
-    """The single assignments that a part comes down to, divided at whatever seems cheap."""
-    if part.whole:
-        return [part]
-    values = rng.random((parts.problem.epochs, len(parts.problem.configurations)))
-    children = parts.divided(part, parts.relaxed(part), values)
-    return [found for child in children for found in wholes(parts, child, rng)]
-
-
-def exchanged(pairs, equal):
-    """The same with the sets of equal clusters in order."""
-    sets = sorted(data for cluster, data in pairs if cluster in equal)
-    others = [pair for pair in pairs if pair[0] not in equal]
-    return tuple(sorted([*others, *zip(sorted(equal), sets, strict=False)]))
-
-
-@pytest.mark.parametrize(
-    ("clusters", "datasets", "epochs", "equal"), [(2, 2, 3, 0), (1, 2, 2, 2), (2, 4, 1, 1)]
-)
-def test_parts_come_down_to_every_assignment_that_the_epochs_can_use(clusters, datasets, epochs, equal):
-    """Once each, but for exchanges of equal clusters; 15 sets are halved by a dataset first."""
-    parts = parts_of(drawn(1, clusters, datasets, epochs, equal))
-    found = [part.offered for part in wholes(parts, parts.everything(), np.random.default_rng(1))]
-    same = [0, *range(clusters, clusters + equal)]
-    total = clusters + equal
-    expected = {
-        exchanged(list(zip(used, sets, strict=True)), same)
-        for count in range(1, min(epochs, total) + 1)
-        for used in itertools.combinations(range(total), count)
-        for sets in itertools.product(range(2**datasets - 1), repeat=count)
-    }
-    assert len(found) == len(expected)
-    assert {tuple(sorted(pairs)) for pairs in found} == expected
 
 
 def solved(instance, method):

@@ -1,4 +1,4 @@
-"""The compiled search under the law against the same tree written out, however often it is paused."""
+"""What rounding may do to bounds under the law, against whole numbers, for any number of epochs."""
 
 import math
 from fractions import Fraction
@@ -13,65 +13,7 @@ from depl.models.exact.kernels import Laws, _violation
 from depl.models.exact.law_completions import product_rounding
 from depl.models.exact.law_grid import transform_units
 from depl.models.problem.laws import Empirical
-from tests.cases.law_search_cases import AWKWARD, SURE, constant, grid_for, make, prefix_bound, subproblem
-
-LENGTH = 4
-
-
-def search_of(name, level, cutoff):
-    """On a coarse grid, so that bounds exclude some of the plans that miss the target and not all."""
-    problem = Choices(AWKWARD[name].replace(quantile_level=level))
-    return subproblem(problem, LENGTH, grid_for(problem.instance, 64, 3.0, LENGTH), 24, 1.0, cutoff)
-
-
-def written(search, prefix=()):
-    """Leaves in the order of the search: children within all limits that may meet the target, best first."""
-    if len(prefix) == search.length:
-        yield list(prefix)
-        return
-    problem, charges = search.problem, search._charges
-    children = []
-    for kind, model in enumerate(search.assignment.models.tolist()):
-        before = int(search.assignment.models[prefix[-1]]) if prefix else problem.initial_model
-        kinds = (*prefix, kind)
-        left = [
-            limit - math.fsum(row[k, one] for k, one in enumerate(kinds)) - rest[len(kinds)]
-            for limit, row, rest in zip(charges.limits, charges.values, charges.rest, strict=True)
-        ]
-        if min(left) >= 0 and (before is None or problem.may_follow[before, model]):
-            bound = prefix_bound(search, kinds, left[0])
-            if bound <= search._risk.most:
-                children.append((bound, kinds))
-    for _, kinds in sorted(children):
-        yield from written(search, kinds)
-
-
-def leaves_of(search, nodes):
-    """What the search finds with so many nodes at a time."""
-    while not search.finished:
-        leaf = search.proceed(nodes)
-        if leaf is not None:
-            yield leaf
-
-
-@pytest.mark.parametrize("name", AWKWARD)
-def test_leaves_are_those_of_the_tree_written_out_in_its_order(name):
-    """Two kinds at every node: with one node at a time, the search is paused before every second look.
-
-    At the price 1 of time four epochs cost 21.6 at least, 1.1 more for each of the costly kind, less the 20
-    that there is time for: below 2.9 one of them may be of it.
-    """
-    sizes = []
-    for level, cutoff in ((0.6, 60.0), (0.9, 60.0), (0.6, 2.9)):
-        search = search_of(name, level, cutoff)
-        expected = [] if search.finished else list(written(search))
-        sizes.append(len(expected))
-        for nodes in (1, 3, 10**6):
-            assert list(leaves_of(search_of(name, level, cutoff), nodes)) == expected
-    assert max(sizes) > 0
-
-
-# What rounding may do, against whole numbers, for any number of epochs.
+from tests.cases.law_search_cases import SURE, constant, grid_for, make, prefix_bound, subproblem
 
 BITS = 200
 """Masses are whole multiples of 2**-200 in the oracle; 20,000 epochs of it stay below 1e-50."""

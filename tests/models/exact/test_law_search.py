@@ -52,26 +52,6 @@ def test_an_unreachable_target_names_a_time_that_would_certainly_do():
     assert depl.solve(steady.replace(maximum_time=2.8), "exact").epochs == 4
 
 
-@pytest.mark.parametrize("after", [0, 1, 3])
-def test_an_interrupt_leaves_the_incumbent_and_a_valid_bound(monkeypatch, after):
-    known = depl.solve(TINY, "enumerate")
-    calls = []
-
-    class Interrupting(module.LawSubproblem):
-        def proceed(self, nodes):
-            calls.append(nodes)
-            if len(calls) > after:
-                raise KeyboardInterrupt
-            return super().proceed(min(nodes, 1))
-
-    monkeypatch.setattr(module, "LawSubproblem", Interrupting)
-    outcome = exact(TINY, Limits())
-    assert outcome.termination is Termination.INTERRUPTED
-    assert outcome.plan is not None
-    assert depl.check(TINY, outcome.plan).ok
-    assert 0 <= outcome.lower_bound <= known.cost * (1 + 1e-9)
-
-
 def test_what_cannot_be_decided_is_neither_accepted_nor_excluded():
     """P = 1 - omega exactly, next to a normal law: no interval of positive width can tell."""
     edge = tabled(2.0, Normal(mean=1.5, variance=4e-4), atoms(-1000.0, 1.5, weights=(1.0, 9.0)))

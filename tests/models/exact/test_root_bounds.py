@@ -1,6 +1,5 @@
 """Bounds by prices: no feasible plan is lost, and no bound exceeds the optimum."""
 
-import itertools
 import math
 
 import msgspec
@@ -16,20 +15,17 @@ from depl.models.exact.assignments import (
     make_sample,
 )
 from depl.models.exact.counted import CountedSubproblem
-from depl.models.exact.kernels import reachable_gains
 from depl.models.exact.prices import Prices
 from depl.models.exact.root_bounds import best_root_bound, length_bounds, root_bound
 from depl.models.solving.result import DualBound
 from tests.oracles.search import (
     cheapest,
     feasible_plans,
-    kinds_of,
     required_by,
     sampled,
     tiny_problems,
     with_negative_switches,
 )
-from tests.problems import refusal
 
 TINY = depl.load("tiny")
 
@@ -78,30 +74,6 @@ def test_no_feasible_plan_below_the_cutoff_is_pruned_or_below_a_bound(seed):
         assert len(set(leaves)) == len(leaves)
 
 
-def test_reachable_gains_are_the_best_gains_within_the_budget_rounded_up():
-    (problem,) = tiny_problems(20, 1, maximum_epochs=3)
-    assignment = list(assignments(problem))[-1]
-    sample = make_sample(problem, assignment, np.arange(problem.size))
-    steps = np.random.default_rng(0).integers(0, 4, sample.gains.shape[:2])
-    table = reachable_gains(sample, steps, 8)
-    for before, budget in itertools.product(range(len(problem.instance.models)), range(8)):
-        best = np.full(problem.size, -np.inf)
-        for kinds in kinds_of(problem, assignment, 2):
-            models = [before, *(int(assignment.models[kind]) for kind in kinds)]
-            spent = sum(steps[1 + k, kind] for k, kind in enumerate(kinds))
-            if not problem.may_follow[before, models[1]] or spent > budget:
-                continue
-            gain = np.zeros(problem.size)
-            for k, (one, two) in enumerate(itertools.pairwise(models)):
-                gain += sample.gains[1 + k, kinds[k]]
-                gain -= problem.switch_losses[1 + k, one, two] if one != two else 0.0
-            best = np.maximum(best, gain)
-        row, known = table[1, before, budget].astype(float), np.isfinite(best)
-        assert np.all(row[known] >= best[known])
-        np.testing.assert_allclose(row[known], best[known], rtol=1e-6, atol=1e-6)
-        assert np.all(row[~known] < -1e29)
-
-
 @pytest.mark.parametrize("seed", range(5))
 def test_root_bounds_are_no_more_than_the_optimum(seed):
     """What they are at any prices, the verifier says again (`test_exact_site_rules`)."""
@@ -122,13 +94,6 @@ def test_where_a_plan_needs_no_epoch_or_may_have_none_the_best_root_bound_is_zer
     for changed in ({"maximum_loss": TINY.target.initial_loss}, {"maximum_epochs": 0}):
         problem = sampled(TINY.replace(**changed, **limits), 20)
         assert best_root_bound(problem, 0.0 if limits else 3.0) == DualBound(0.0, 0.0, 0.0)
-
-
-def test_prices_that_make_no_sense_are_refused():
-    problem, endless = sampled(TINY, 5), sampled(TINY.replace(maximum_time=None, round_deadline=4.0), 5)
-    assert "gain_price" in str(refusal(root_bound, problem, 1.0, -1.0))
-    assert "time_price" in str(refusal(root_bound, problem, math.inf, 1.0))
-    assert "without maximum_time" in str(refusal(root_bound, endless, 1.0, 1.0))
 
 
 def test_more_assignments_than_the_root_bound_tells_apart_are_relaxed_together():

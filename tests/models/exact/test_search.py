@@ -7,14 +7,9 @@ import msgspec
 import numpy as np
 import pytest
 
-import depl
 from depl.instances.reductions.knapsack import Knapsack
 from depl.instances.reductions.to_planning import ByCost
-from depl.models.exact import search as module
-from depl.models.exact.assignments import DataPart
-from depl.models.exact.clusters import Clustered
 from depl.models.exact.counted import Counted
-from depl.models.exact.root_bounds import usual_time_price
 from depl.models.exact.sampled import SampledProblem
 from depl.models.exact.search import Search, Task
 from depl.models.foundation.tolerances import ATOM_TOLERANCE, PROOF_TOLERANCE
@@ -22,14 +17,6 @@ from depl.models.scenarios.draws import count_misses, given_scenarios, scenario_
 from depl.models.solving.methods import Cutoff, Limits
 from depl.models.solving.result import Termination
 from tests.oracles.search import feasible_plans, sampled, tiny_problems
-from tests.problems import site
-
-
-@pytest.fixture
-def divided(monkeypatch):
-    """No assignments are listed, and two sets of data of a cluster are already halved."""
-    monkeypatch.setattr(module, "LARGEST_ASSIGNMENTS", 0)
-    monkeypatch.setattr("depl.models.exact.assignments.MOST_CHILDREN", 1)
 
 
 def search_of(problem, **limits):
@@ -37,60 +24,6 @@ def search_of(problem, **limits):
     search = Search(Counted(problem), Limits(**limits))
     search.build()
     return search
-
-
-def within(search, divided):
-    """What a part is divided into: of its lengths, bounded no lower, below the incumbent."""
-
-    def children(part):
-        found = divided(part)
-        assert all(part.bound <= child.bound < search.threshold for child in found)
-        lengths = [child.lengths if isinstance(child, DataPart) else (child.length,) for child in found]
-        assert set(itertools.chain(*lengths)) <= set(part.lengths)
-        return found
-
-    return children
-
-
-@pytest.mark.usefixtures("divided")
-@pytest.mark.parametrize("seed", range(3))
-def test_parts_come_down_to_the_optimum_by_parts_of_their_own(seed, monkeypatch):
-    """With the most expensive of all plans as the incumbent, so that hardly anything is cut off."""
-    asked = 0
-    for problem in tiny_problems(70 + seed, 3):
-        plans = sorted((plan for plan in feasible_plans(problem) if plan[1]), key=lambda plan: plan[0])
-        if len(plans) < 2:
-            continue
-        search = search_of(problem)
-        search.best = Clustered(plans[-1][1], plans[-1][0], usual_time_price(search.prices))
-        monkeypatch.setattr(search, "_divided", within(search, search._divided))
-        assert search._divide
-        assert search.proved() is Termination.OPTIMAL
-        assert search.cost == pytest.approx(plans[0][0], rel=1e-9)
-        assert search.lower <= plans[0][0]
-        asked += 1
-    assert asked
-
-
-@pytest.mark.usefixtures("divided")
-def test_a_plan_is_found_on_parts_just_where_there_is_one():
-    """Targets from near the initial loss to far out of reach, with little time and with enough."""
-    outcomes = []
-    for place, easy in enumerate(tiny_problems(80, 6)):
-        target = easy.instance.target
-        for share in (0.9, 1.3, 3.0):
-            limits = {
-                "maximum_loss": target.initial_loss - share * (target.initial_loss - target.maximum_loss),
-                "maximum_time": target.maximum_time and target.maximum_time * (0.4 if place % 2 else 1.0),
-            }
-            problem = sampled(easy.instance.replace(**limits), 5, place)
-            search, known = search_of(problem), {plan: cost for cost, plan in feasible_plans(problem) if plan}
-            assert search._divide
-            found = search._feasible()
-            assert found == (search.best is not None) == bool(known)
-            assert not found or search.cost == pytest.approx(known[search.best.choices], rel=1e-9)
-            outcomes.append(found)
-    assert min(outcomes.count(True), outcomes.count(False)) >= 4
 
 
 @pytest.mark.parametrize("bounds", [(3.0, 7.0), (7.0, 3.0), (5.0, 5.0)])
@@ -153,21 +86,6 @@ def test_a_bound_is_as_good_as_the_next_multiple_unless_only_rounding_puts_it_be
             assert following * (1 - PROOF_TOLERANCE) <= found <= following
     assert search._next_cost(math.inf) == math.inf
     assert search_of(sampled(problem.instance.replace(maximum_time=7.5), 1))._next_cost(7.3) == 7.3
-
-
-@pytest.mark.parametrize("method", ["exact", "scenario-search"])
-def test_a_search_that_is_stopped_at_any_look_proves_no_more_than_is_true(bell, method):
-    """Of three clusters that differ a little; the leaf that is cut short may be the last one."""
-    clusters = tuple(site(f"site{place}", unit_cost=3 + 0.01 * place) for place in range(3))
-    similar = bell.replace(clusters=clusters, maximum_loss=7)
-    optimum, stopped = depl.solve(similar, method).cost, 0
-    for looks in range(7):
-        result = depl.solve(similar, method, looks=looks)
-        assert result.lower_bound <= optimum * (1 + 1e-9)
-        stopped += result.termination is Termination.TIME_LIMIT
-        if result.termination is Termination.OPTIMAL:
-            assert result.cost == pytest.approx(optimum, rel=1e-9)
-    assert stopped >= 3
 
 
 @pytest.mark.parametrize("decimals", [None, 3])

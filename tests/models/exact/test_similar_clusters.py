@@ -1,8 +1,7 @@
-"""Ten clusters that differ a little, a hundred epochs: few of the many ways to choose are tried."""
+"""Clusters that differ a little: the cheapest are found, and an end to the time is an end to the choices."""
 
 import itertools
 import math
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,10 +15,10 @@ from depl.models.problem.instance import ComputeTable
 from tests.problems import model, site
 
 CHOICES = 2_000
-"""Choices that are enough for ten clusters; without bounds there are 10**12."""
+"""More than are tried before the time is up."""
 
 
-def similar(bell, seed, sites=10, epochs=100, vary=False):
+def similar(bell, seed, vary=False, sites=5, epochs=4):
     """Clusters of which the faster ones cost more; every plan meets the target, so only the time counts."""
     rng = np.random.default_rng(seed)
     bandwidths = 2 * np.exp(rng.uniform(-1, 1, sites))
@@ -51,21 +50,10 @@ def parts(instance):
     return problem, Prices.of(problem), make_assignment(problem, pairs)
 
 
-@pytest.mark.parametrize("seed", range(2, 8))
-def test_few_choices_of_similar_clusters_are_tried(bell, seed):
-    problem, prices, assignment = parts(similar(bell, seed))
-    tried = itertools.count()
-    plan = cheapest_clusters(
-        problem, prices, assignment, [0] * 100, 1.0, math.inf, lambda: next(tried) < CHOICES
-    )
-    assert plan is not None
-    assert next(tried) < CHOICES
-
-
 @pytest.mark.parametrize("most", [1, 20])
 def test_choices_without_number_do_not_hold_up_what_is_out_of_time(bell, most, monkeypatch):
     """Each is as good as the one before, so that nothing else ends them."""
-    problem, prices, assignment = parts(similar(bell, 0, sites=5, epochs=4))
+    problem, prices, assignment = parts(similar(bell, 0))
     tried, looks = itertools.count(), itertools.count()
 
     def near(_, __, options, ___):
@@ -83,7 +71,7 @@ def test_choices_without_number_do_not_hold_up_what_is_out_of_time(bell, most, m
 @pytest.mark.parametrize("vary", [False, True])
 def test_the_cheapest_of_similar_clusters_are_those_of_all_choices(bell, seed, vary):
     epochs = 4
-    problem, prices, assignment = parts(similar(bell, seed, sites=5, epochs=epochs, vary=vary))
+    problem, prices, assignment = parts(similar(bell, seed, vary))
     rows = itertools.product(assignment.options[0], repeat=epochs)
     every = (clusters.costed(problem, row) for row in rows)
     least = min((plan.cost for plan in every if plan is not None), default=math.inf)
@@ -91,29 +79,3 @@ def test_the_cheapest_of_similar_clusters_are_those_of_all_choices(bell, seed, v
         plan = cheapest_clusters(problem, prices, assignment, [0] * epochs, guess, math.inf)
         assert plan is not None
         assert plan.cost == pytest.approx(least, rel=1e-12)
-
-
-@pytest.mark.parametrize("slack", [0.0, 0.3, 1.0, math.inf])
-def test_every_choice_within_the_slack_is_listed_once_up_to_exchanges_among_equal_epochs(slack):
-    """Epochs with one option and with several; the first and the third are equal, and so are the last two."""
-    rng = np.random.default_rng(2)
-    values, loads = rng.uniform(0, 1, (5, 4)), np.zeros((4, 5, 4))
-    values[[2, 4]] = values[[0, 3]]
-    loads[0], loads[1] = np.arange(4), -np.arange(4)  # each asks for less of something than all others
-    loads[2] = np.array([1, 2, 1, 3, 3])[:, None]
-    options = [(0, 1, 2), (3,), (0, 1, 2), (1, 2), (1, 2)]
-    prices = SimpleNamespace(at=lambda _: values, loads=loads)
-
-    def standard(chosen):
-        first, second, third, *last = chosen
-        return (*sorted((first, third)), second, *sorted(last))
-
-    listed = [standard(row) for row in clusters._near(prices, 1.0, options, lambda: slack)]
-    least = sum(min(values[k, list(row)]) for k, row in enumerate(options))
-    wanted = {
-        standard(row)
-        for row in itertools.product(*options)
-        if sum(values[k, g] for k, g in enumerate(row)) - least <= slack
-    }
-    assert len(listed) == len(set(listed))
-    assert set(listed) == wanted

@@ -1,6 +1,5 @@
 """A subproblem against every plan of it written out; charges and cells exclude nothing that is affordable."""
 
-import itertools
 import math
 from fractions import Fraction
 from types import SimpleNamespace
@@ -12,7 +11,7 @@ from depl.models.exact import kernels
 from depl.models.exact.assignments import assignments
 from depl.models.exact.counted import CountedSubproblem
 from depl.models.exact.prices import Prices
-from depl.models.exact.subproblem import Subproblem, cell_scale
+from depl.models.exact.subproblem import Subproblem
 from depl.models.foundation.tolerances import TIME_TOLERANCE
 from depl.models.problem.laws import Forbidden
 from tests.cases.law_search_cases import constant, make
@@ -89,29 +88,6 @@ def test_the_root_bound_is_no_more_than_the_optimum_and_all_plans_below_the_cuto
     assert wanted <= set(leaves)
     if scenarios == 1 and wanted:
         assert everything[leaves[0]][0] == optimum
-
-
-@pytest.mark.parametrize("nodes", [3, 10**6])
-@pytest.mark.parametrize("scenarios", [2, 5, 12])
-def test_what_is_aimed_at_is_raised_by_1_2_4_8_cells_up_to_the_first_plan(scenarios, nodes):
-    """From half a cell above the root bound; the limit of the cutoff ends it, and nothing else."""
-    raised = 0
-    for fall, level in itertools.product(range(4, 15), (0.5, 0.9)):
-        search = search_of(problem_of(scenarios, float(fall), quantile_level=level), 60.0)
-        met = [cost for cost, gains in written(search).values() if enough(search.problem, gains)]
-        if search.finished or not met:
-            continue
-        cell = 1 / search._scale
-        aims = [search.root_bound - search.assignment.transfers + (0.5 + 2**n - 1) * cell for n in range(9)]
-        limits = [min(60.0 - search.assignment.transfers, aim) for aim in aims]
-        cheapest = min(met) - search.assignment.transfers
-        leaf = None
-        while leaf is None:
-            leaf = search.proceed(nodes)
-        first = next(n for n, limit in enumerate(limits) if limit >= cheapest)
-        assert search._charges.limits[0] == pytest.approx(limits[first], abs=1e-5)
-        raised += first > 0
-    assert raised > 0
 
 
 def dual(plans, price, required):
@@ -208,22 +184,6 @@ def lost(extras, scale):
     """Mean share of an extra charge that is lost when it is rounded down to cells, half a millionth less."""
     cells = extras[extras > 0] * scale
     return float(np.mean((cells - np.floor(cells + 5e-7)) / cells))
-
-
-@pytest.mark.parametrize("different", [1, 2, 5, 39, 40])
-def test_no_number_of_cells_that_fits_a_charge_loses_less_than_the_one_that_is_taken(different):
-    """Of up to forty different charges, to three digits; the plain number of cells is one of them."""
-    rng = np.random.default_rng(different)
-    for most in (10, 60):
-        values = rng.uniform(0.5, 10.0, different)
-        extras, budget = rng.choice(values, 200), 10.0 + rng.uniform()
-        extras[:different] = values
-        fitting = [(most - 1) / budget]
-        for value in values:
-            fitting += [n / value for n in range(1, int((most - 1) * value / budget) + 1)]
-        scale, cells = cell_scale(extras, budget, most)
-        assert lost(extras, scale) <= min(lost(extras, other) for other in fitting) + 1e-3
-        assert cells <= most
 
 
 def test_numbers_are_rounded_to_single_precision_upward_and_whole_ones_are_kept():

@@ -7,17 +7,14 @@ program counts lam times. Capacity is 10 at price 3, so K epochs with full resou
 import itertools
 
 import numpy as np
-import pyomo.environ as pyo
 import pytest
 
 from depl.models.exact.sampled import SampledProblem
 from depl.models.problem.laws import Normal
-from depl.models.programs.attainable import attainable
-from depl.models.programs.formulations import Price
 from depl.models.programs.loop import solve_sampled
 from depl.models.scenarios.draws import given_scenarios
 from depl.models.solving.result import Termination
-from tests.cases.sampled_plans import cheapest, meets_all, sequences, violations, write_choices
+from tests.cases.sampled_plans import cheapest, meets_all, sequences
 from tests.problems import instance as made
 from tests.problems import model, site
 
@@ -96,15 +93,3 @@ def test_a_plan_within_the_tolerance_of_time_is_not_priced_out_by_the_work_of_ot
     assert sorted(problem.allocation(row).cost for row in sequences(problem))[:2] == pytest.approx(
         [30, 30.00003], rel=1e-8
     )
-
-
-def test_a_plan_within_the_tolerance_of_time_is_a_point_of_the_program_at_its_own_cost():
-    problem = sampled([(20, 0.1, 2)], 2, maximum_time=20.08 * (1 - 9e-10))
-    choices = [problem.configurations[0]] * 2
-    allocation = problem.allocation(choices)
-    assert allocation.fastest_time > problem.instance.target.maximum_time
-    program = Price(problem, attainable(problem))
-    assert program.tighten(allocation)
-    assert write_choices(program.model, problem, choices)
-    assert pyo.value(program.model.eq2_cost) == pytest.approx(60, rel=1e-12)
-    assert violations(program.model, 2e-9) == set()
