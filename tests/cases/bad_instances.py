@@ -16,7 +16,6 @@ from tests.problems import refusal
 NO_SPREAD = "is below 1e-12; use a normal or deterministic law"
 NO_INTERVAL = "give both lower and upper to truncate the law"
 PAIR = "give exactly shape and scale, or exactly mean and variance; got "
-LOG_PAIR = "give exactly log_mean and log_variance, or exactly mean and variance; got "
 OVERFLOW = "the moments overflow; rescale, or"
 ABOVE_ZERO = "Expected `float` > 0.0"
 NOT_EMPTY = "Expected `array` of length >= 1"
@@ -120,19 +119,16 @@ SIGNS_AND_RANGES = [
 ]
 
 WRONG_TYPES = [
-    Bad("clusters[1]", "edge", "Expected `object`, got `str`"),
     *(
         Bad("clusters[1].capacity", value, f"Expected `float`, got `{kind}`")
         for value, kind in (("4", "str"), (True, "bool"), (None, "null"), ([4], "array"))
     ),
     Bad("clusters[0].nodes", 1.5, "Expected `int`, got `float`"),
     Bad("target.maximum_time", "none", "Expected `float | null`, got `str`"),
-    Bad("models[0].improvement", 2, "Expected `object`, got `int`"),
     Bad("models[0].improvement.shape", "linear", "Invalid value 'linear'"),
     Bad("models[2].improvement.epochs[0].shape", "inverse_sqrt", "Invalid value 'inverse_sqrt'"),
     Bad(f"{NOISE}.type", "cauchy", "Invalid value 'cauchy'"),
     Bad(NOISE, T5, "Invalid value 'student_t'", f"{NOISE}.type"),
-    Bad(NOISE, {"type": "zero"}, "Invalid value 'zero'", f"{NOISE}.type"),
     Bad("switches[0].law.type", "lognormal", "Invalid value 'lognormal'"),
     Bad("data_law", {"type": "linear"}, "Invalid value 'linear'", "data_law.type"),
     Bad("provenance[0].source", "invented", "Invalid enum value 'invented'"),
@@ -186,17 +182,12 @@ LAWS = {
     "normal": [({"mean": 1, "variance": 0}, ".variance", ABOVE_ZERO)],
     "lognormal": [
         ({"log_mean": 0, "log_variance": 0}, ".log_variance", ABOVE_ZERO),
-        ({"mean": -1, "variance": 1}, ".mean", ABOVE_ZERO),
-        ({"mean": 1, "variance": 0}, ".variance", ABOVE_ZERO),
-        ({"log_mean": 0, "log_variance": 1, "mean": 1, "variance": 1}, "", LOG_PAIR),
         ({"log_mean": 200, "log_variance": 1}, "", OVERFLOW),
         ({"log_mean": 0, "log_variance": 200}, "", "choose a smaller variance"),
         ({"mean": 1e-100, "variance": 1}, "", OVERFLOW),
         ({"mean": 1, "variance": 1e-13}, "", NO_SPREAD),
     ],
     "empirical": [
-        ({"values": []}, ".values", NOT_EMPTY),
-        ({"values": [1], "weights": []}, ".weights", NOT_EMPTY),
         ({"values": [1, 2], "weights": [1, 0]}, ".weights[1]", ABOVE_ZERO),
         ({"values": [1, 2, 3], "weights": [1, 1]}, ".weights", "has 2 entries for 3 values; give one"),
     ],
@@ -251,13 +242,9 @@ DATA_LAWS = [
         {"type": "log", "a": 1, "b": 1},
         "K^ is not positive when all datasets are used; raise a, or",
     ),
-    Bad("data_law", {"type": "log", "a": 9, "b": -1}, "Expected `float` >= 0.0", "data_law.b"),
     Bad("data_law", {"type": "log", "a": 9, "b": 1, "base_volume": -1}, ">= 0.0", "data_law.base_volume"),
-    Bad("data_law", {"type": "inverse_log", "a": 0}, "Expected `float` > 0.0", "data_law.a"),
     Bad("data_law", {"type": "power", "p": -1}, "Expected `float` >= 0.0", "data_law.p"),
     Bad("data_law", {"type": "power", "p": 1000}, "K^ is not positive when all datasets are used"),
-    Bad("data_law", {"type": "power", "p": 1, "a": -1}, "Expected `float` > 0.0", "data_law.a"),
-    Bad("data_law", {"type": "table", "subsets": []}, "of length >= 1", "data_law.subsets"),
     Bad("data_law", subsets(("", 1)), "of length >= 1", "data_law.subsets[0].datasets"),
 ]
 
@@ -271,7 +258,6 @@ BAD_TABLES = [  # on the datasets a, b, c, ...
         ("ab", [("a", 3), ("bb", 3), ("ab", 2)], "[1].datasets[1]", "'b' is defined twice; keep"),
         ("ab", [("a", 3), ("bx", 3), ("ab", 2)], "[1].datasets[1]", "'x' is not defined; known"),
         ("ab", [("a", 3), ("b", 2), ("ab", 2.5)], "", "K^ grows from 2.0 to 2.5 when 'a' joins ['b']"),
-        ("abcdefghijklm", [("a", 1)], "", "does not list the subset ['b']; add it"),
     ]
 ]
 
@@ -304,11 +290,9 @@ UNEQUAL_NODES = [
         ({"bandwidth": 8}, ".bandwidth", "the groups of the cluster give 5.0"),
         ({"unit_cost": 0}, ".unit_cost", "the groups of the cluster give 0.5"),
         ({"nodes": 3}, ".nodes", "the groups of the cluster give 4"),
-        ({"groups": []}, ".groups", NOT_EMPTY),
         ({"groups": None}, "", "missing required field `capacity`"),
         ({"groups": [{**SLOW, "speed": 0}]}, ".groups[0].speed", ABOVE_ZERO),
         ({"groups": [FAST, {**SLOW, "count": 0}]}, ".groups[1].count", "Expected `int` >= 1"),
-        ({"groups": [{**SLOW, "power": 1}]}, ".groups[0]", "unknown field `power`"),
         ({"groups": [{**SLOW, "count": 600_000_000}] * 2}, ".groups", "have 1200000000 nodes, more than"),
         (
             {"groups": [{**SLOW, "capacity": 1e60, "speed": 1e60}]},
@@ -319,7 +303,6 @@ UNEQUAL_NODES = [
 ]
 
 UNITS = [
-    Bad("units", {"time": ""}, "Expected `str` of length >= 1", "units.time"),
     Bad("units", {"time": "u" * 21}, "Expected `str` of length <= 20", "units.time"),
     *(
         Bad("units", {"time": name}, "a unit is printable text without outer blanks", "units.time")
@@ -371,30 +354,20 @@ TRACED = {**json.loads(instance_of(None).to_json()), "traced_law": LAW}
 T = "traced_law"
 STEP, LATER, JUMP, RUN = f"{T}.steps[1]", f"{T}.steps[2]", f"{T}.jumps[0]", f"{T}.runs[1]"
 BAD_TRACES = [
-    Bad(f"{T}.type", "quadratic", "Invalid value 'quadratic'"),
     Bad(f"{T}.colour", "red", "unknown field `colour`", T),
-    Bad(f"{T}.runs", [], "length >= 1"),
-    Bad(f"{T}.steps", [], "length >= 1"),
-    Bad(f"{T}.residuals", "together", "Invalid enum value 'together'"),
     Bad(f"{RUN}.stages[1].epochs", 0, ">= 1"),
-    Bad(f"{RUN}.stages[1].cluster", ABSENT, "missing required field `cluster`", f"{RUN}.stages[1]"),
     Bad(f"{RUN}.stages[0].epochs", 3, "has 5 entries for 5 epochs", f"{RUN}.losses"),
     Bad(f"{RUN}.losses", [2.0, 1.0], "give l(0) and one loss per epoch"),
-    Bad(f"{RUN}.first_epoch", 2, "Invalid enum value 2"),
     Bad(f"{RUN}.stages[1]", {"model": "full", "cluster": "edge", "epochs": 2}, "join the two"),
-    Bad(f"{STEP}.age", 0, ">= 1"),
     Bad(f"{STEP}.retention", -0.001, ">= 0"),
     Bad(f"{STEP}.retention", 1.0, "<= 0.99"),
     Bad(f"{STEP}.ages", [2, 1], "least age and then the greatest"),
-    Bad(f"{STEP}.ages", [1, 1], "the pool holds the age of the step"),
     Bad(f"{STEP}.previous_model", "cut", "or neither"),
     Bad(f"{STEP}.age", 1, "defined twice", STEP),
     Bad(f"{LATER}.ages", [1, 2], "no age below 2"),
     Bad(f"{LATER}.ages", [3, 4], "the pool holds the age of the step"),
     Bad(f"{LATER}.age", 1, "is a jump; list it there"),
     Bad(f"{LATER}.age", 3, "at least one epoch of a run in its pool", LATER),
-    Bad(f"{LATER}.cluster", "cloud", "at least one epoch of a run in its pool", LATER),
-    Bad(f"{LATER}.previous_cluster", "edge", "or neither", f"{LATER}.previous_model"),
     Bad(f"{T}.steps[3].first", True, "nothing comes before a first stage", f"{T}.steps[3].previous_model"),
     Bad(f"{T}.steps[3].previous_cluster", "far", "at least one epoch of a run", f"{T}.steps[3]"),
     Bad(f"{JUMP}.model", "full", "at least one epoch of a run in its pool", JUMP),

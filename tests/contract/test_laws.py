@@ -1,8 +1,6 @@
 """Every law, those included that the tests alone know, passes `depl.testing.check_law`; wrong ones do not."""
 
 import math
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pytest
@@ -25,36 +23,6 @@ from depl.models.problem.laws import (
 from depl.testing import BrokenPromiseError, check_law
 from tests.cases.gamma_law import BareGammaLaw, GammaLaw
 
-
-@dataclass(frozen=True)
-class Cut:
-    """A Student-t between two ends, from scipy's whole one."""
-
-    base: Any
-    low: float
-    high: float
-
-    @property
-    def mass(self):
-        return float(self.base.cdf(self.high) - self.base.cdf(self.low))
-
-    def pdf(self, x):
-        inside = (np.asarray(x) >= self.low) & (np.asarray(x) <= self.high)
-        return np.where(inside, self.base.pdf(x), 0.0) / self.mass
-
-    def cdf(self, x):
-        return (self.base.cdf(np.clip(x, self.low, self.high)) - self.base.cdf(self.low)) / self.mass
-
-    def sf(self, x):
-        return (self.base.sf(np.clip(x, self.low, self.high)) - self.base.sf(self.high)) / self.mass
-
-    def ppf(self, level):
-        return np.clip(self.base.ppf(self.base.cdf(self.low) + level * self.mass), self.low, self.high)
-
-    def isf(self, level):
-        return np.clip(self.base.isf(self.base.sf(self.high) + level * self.mass), self.low, self.high)
-
-
 CONTINUOUS = [
     (InverseGamma(shape=5.5, scale=4.0), stats.invgamma(5.5, scale=4.0)),
     (InverseGamma(mean=1.0, variance=0.01), stats.invgamma(102.0, scale=101.0)),
@@ -63,10 +31,6 @@ CONTINUOUS = [
     (Lognormal(mean=1.0, variance=0.01), stats.lognorm(math.sqrt(math.log1p(0.01)), scale=1.01**-0.5)),
     (Normal(mean=-2.0, variance=9.0), stats.norm(-2.0, 3.0)),
     (StudentT(degrees_of_freedom=5.0, location=0.3, scale=0.1), stats.t(5.0, 0.3, 0.1)),
-    (
-        StudentT(degrees_of_freedom=4.0, location=0.3, scale=0.2, lower=0.0, upper=0.9),
-        Cut(stats.t(4.0, 0.3, 0.2), 0.0, 0.9),
-    ),
     (GammaLaw(shape=25.0, scale=0.04), stats.gamma(25.0, scale=0.04)),
     (GammaLaw(shape=0.7, scale=2.0), stats.gamma(0.7, scale=2.0)),
     (BareGammaLaw(shape=4.0, scale=0.5), stats.gamma(4.0, scale=0.5)),

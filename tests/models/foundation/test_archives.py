@@ -37,10 +37,9 @@ def npz(path, members):
     return path
 
 
-def npy(header, data=b"", version=1):
+def npy(header, data=b""):
     text = header.encode("latin1") + b"\n"
-    length = struct.pack("<H" if version == 1 else "<I", len(text))
-    return b"\x93NUMPY" + bytes([version, 0]) + length + text + data
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text + data
 
 
 def plain(shape="(2,)", kind="<f8", data=bytes(16)):
@@ -61,8 +60,6 @@ def test_arrays_are_read_as_numpy_wrote_them(tmp_path, save):
     ("member", "message"),
     [
         (plain("(1099511627776, 1099511627776)"), "is no npz file of columns"),
-        (plain("(1099511627776,)"), "is no npz file of columns"),
-        (plain("(3,)"), "expected 24 bytes got 16"),
         (plain("(1,)"), "or more bytes than it announces"),
         (plain("(4611686018427387904,)", "<U0", b""), "or more bytes than it announces"),
         (plain("(2,)", "<U2", b"\xff" * 16), "holds what is no text"),
@@ -70,9 +67,6 @@ def test_arrays_are_read_as_numpy_wrote_them(tmp_path, save):
         (plain("(2,)", "<M8"), "neither numbers nor text"),
         (npy("(" * 9000), "is no npz file of columns"),
         (npy("[" * 150 + "]" * 150), "is no npz file of columns"),
-        (npy("{}", version=9), "version"),
-        (b"\x93NUMPY\x01\x00\xff\xff{", "is no npz file of columns"),
-        (b"", "is no npz file of columns"),
     ],
 )
 def test_a_header_that_lies_or_is_broken_is_refused_at_once(tmp_path, member, message):

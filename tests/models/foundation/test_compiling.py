@@ -230,24 +230,3 @@ def test_no_kernel_is_compiled_that_would_outlast_the_time_of_a_solve(theirs):
     with deadline(lambda: -60.0):
         assert theirs.outer(values) == 3.5
     assert all(made.overloads for made in (theirs.halved, theirs.summed, theirs.outer))
-
-
-def test_what_a_kernel_calls_counts_with_it_and_what_is_compiled_or_kept_counts_nothing(theirs, monkeypatch):
-    """By the size of their code, once each."""
-    kernels = theirs.halved, theirs.summed, theirs.outer
-    before = compiling._SECONDS_OF_BYTE * sum(len(made.py_func.__code__.co_code) for made in kernels)
-    monkeypatch.setattr(compiling.Kernel, "first", True)
-    with (
-        deadline(lambda: LEEWAY - compiling._FIRST_SECONDS - before * 0.999),
-        pytest.raises(OutOfTimeError),  # the first of a process takes longer
-    ):
-        theirs.outer(np.ones(2))
-    monkeypatch.setattr(compiling.Kernel, "first", False)
-    with deadline(lambda: LEEWAY - before * 0.999):
-        with pytest.raises(OutOfTimeError):
-            theirs.outer(np.ones(2))
-        with deadline(lambda: LEEWAY - before * 1.001):
-            assert theirs.outer(np.ones(2)) == 1.0
-        assert theirs.outer(np.ones(3)) == 1.5
-        del sys.modules["inner"]
-        assert importlib.import_module("inner").outer(np.ones(2)) == 1.0  # read from the disk

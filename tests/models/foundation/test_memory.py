@@ -13,7 +13,6 @@ from depl.models.foundation.deadline import OutOfTimeError
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.foundation.memory import MEMORY, memory_ceiling, require_memory
 from depl.models.scenarios import draws
-from tests.problems import model
 
 SMALL = 0.001
 """GiB: a megabyte."""
@@ -76,14 +75,6 @@ def test_every_method_refuses_more_pairs_than_it_can_hold(tiny, bell, method, mo
     monkeypatch.setattr(draws, "MOST_NUMBERS", 0)
     with pytest.raises(NotCoveredError, match=r"pair.* of (at most|models)"):
         depl.solve(bell if method == "expected-cost" else tiny, method)
-
-
-def test_the_refusal_names_the_numbers(tiny):
-    many = tiny.replace(models=tuple(model(f"net{index}", 1) for index in range(4001)), switches=())
-    with pytest.raises(NotCoveredError, match=r"4001 models make 1\.6e\+07 entries, of at most 1\.6e\+07"):
-        depl.solve(many, "depl")
-    with pytest.raises(NotCoveredError, match=r"100 scenarios of 3 epochs are 4\.8e\+09 numbers"):
-        draws.draw_scenarios(many, 100)
 
 
 @pytest.mark.parametrize("most", [0, 5])

@@ -8,7 +8,7 @@ import numpy as np
 from depl.benchmarks.measure.catalogue import all_suites
 from depl.instances.library import full_names
 from depl.models.foundation import names
-from depl.models.foundation.names import advice, nearest
+from depl.models.foundation.names import nearest
 from depl.models.solving.methods import registered
 
 
@@ -36,11 +36,3 @@ def test_a_slip_of_the_pen_in_any_name_that_is_shipped_suggests_it():
             for _ in range(3):
                 written = damaged(name, rng)
                 assert written in known or name in nearest(written, known), (written, name)
-
-
-def test_a_long_list_is_shown_only_where_nothing_is_near():
-    many = [f"name-{letter}" for letter in string.ascii_lowercase]
-    assert advice("nam-b", many) == "did you mean 'name-b'?"
-    assert advice("zzz", many, ["short"]) == "known are short"
-    assert advice("zzz", []) == "known are none"
-    assert advice("zzz", ["two words", "one"]) == "known are 'two words', 'one'"

@@ -28,38 +28,25 @@ ANY = st.floats(min_value=-1e12, max_value=1e12, allow_nan=False)
             (number(value), text)
             for value, text in [
                 (None, "none"),
-                (math.inf, "infinite"),
                 (-math.inf, "-infinite"),
                 (-0.0, "0"),
-                (1 / 3, "0.333333"),
                 (1e-7, "1e-07"),  # powers of ten are written as those of doubles are
             ]
         ),
-        (interval(0.25, 17.0), "[0.25, 17]"),
         (interval(1.5e12, 2.0**400), "[1.5e+12, 2.58225e+120]"),
-        (rounded_up(0.0), "0"),
-        (rounded_up(math.inf), "infinite"),
         # digits are added to a probability only where they are needed
-        *zip(map(probability, (0.0, 0.95, 1 / 3, 1.0)), ("0", "0.95", "0.333333", "1"), strict=True),
+        (probability(0.95), "0.95"),
         (probability(0.9999999), "0.9999999"),
-        (percentage(0.99999), "99.999 %"),
         (percentage(0.996, 2), "99.6 %"),
         # percentages are no powers of ten
-        *zip(
-            map(percentage, (10.0, 1.0, 12.5, 0.0123)), ("1000 %", "100 %", "1250 %", "1.23 %"), strict=True
-        ),
+        (percentage(10.0), "1000 %"),
         *((counted(count, "epoch"), text) for count, text in enumerate(("0 epochs", "1 epoch", "2 epochs"))),
         # one less a violation, rounded down
         *(
             (counter_probability(violation), text)
             for violation, text in [
-                (Fraction(1, 20), "0.95"),
-                (Fraction(33, 380), "0.9131578"),  # 0.91315789...
                 (Fraction(10**9 - 1, 10**9), "1e-09"),
-                (0.0, "1"),
                 (0.05, "0.9499999"),  # the double is a little more than 0.05
-                (1.0, "0"),
-                (1e-12, "0.9999999"),
             ]
         ),
     ],

@@ -9,7 +9,6 @@ import pytest
 from mpmath.calculus.quadrature import GaussLegendre
 
 from depl.models.problem.laws import (
-    Deterministic,
     Empirical,
     InverseGamma,
     Lognormal,
@@ -78,10 +77,12 @@ def test_moments_quadrature_and_tails_of_a_truncated_student_t_are_integrals_in_
     for power, moment in enumerate(expected):
         exact = moment / mpmath.mpf(size) ** power
         assert abs(float(weights @ (points / size) ** power) - exact) <= 1e-13
-    for share in (1e-6, 0.1, 0.9):
-        point = low + share * (high - low)
+    for point in (*(low + share * (high - low) for share in (1e-6, 0.1, 0.9)), float(law.quantile(0.2))):
         exact = integrals(law, low, point)[0] / whole
         assert float(law.cdf(point)) == pytest.approx(float(exact), rel=1e-9, abs=1e-15)
+        assert float(law.survival(point)) == pytest.approx(float(1 - exact), rel=1e-9, abs=1e-15)
+    assert float(exact) == pytest.approx(0.2, rel=1e-9)
+    assert float(law.survival(law.quantile(1e-3, upper=True))) == pytest.approx(1e-3, rel=1e-9)
 
 
 def test_an_untruncated_student_t_has_no_finite_quadrature():
@@ -98,15 +99,6 @@ def test_distribution_functions_are_quiet_beyond_every_number_that_is_accepted()
     for law in EVERY:
         values = law.cdf([-1e300, -5e-324, 0.0, 5e-324, 1e-308, 1e300])
         assert (np.diff(values) >= 0).all()
-
-
-def test_distribution_function_of_atoms_jumps_at_the_atoms():
-    points = [-1.1, -1, 0.4, 0.5, 2.9, 3, 3.1]
-    np.testing.assert_array_equal(WEIGHTED.cdf(points), [0, 4 / 8, 4 / 8, 5 / 8, 5 / 8, 1, 1])
-    np.testing.assert_array_equal(Deterministic(value=2).cdf([1.9, 2, 2.1]), [0, 1, 1])
-    values, probabilities = WEIGHTED.atoms()
-    np.testing.assert_array_equal(values, [3, -1, 3, 0.5])
-    np.testing.assert_array_equal(probabilities, [1 / 8, 4 / 8, 2 / 8, 1 / 8])
 
 
 # --- samples -------------------------------------------------------------------------------------------

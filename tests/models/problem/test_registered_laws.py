@@ -250,23 +250,3 @@ SOUND = [
 @pytest.mark.parametrize("number", range(len(SOUND)))
 def test_heavy_narrow_cut_and_split_laws_are_no_lies(number):
     require_sound(register_law(kind(returned=SOUND[number]))())
-
-
-def test_a_law_is_asked_once_and_not_for_each_instance_and_epoch():
-    asked = []
-
-    class Watched(Law, frozen=True, kw_only=True, tag="watched"):
-        shift: float
-
-        def distribution(self):
-            asked.append(self.shift)
-            return TRUE
-
-    register_law(Watched)
-    law = {"type": "watched", "shift": 0.5}
-    rows = {"shape": "table", "epochs": [{"noise": law}] * 50}
-    content = put(json.loads(document(law)), "models[0].improvement", rows)
-    instance = Instance.from_json(json.dumps(content))
-    instance.replace(maximum_loss=9.0)
-    Instance.from_json(instance.to_json())
-    assert asked == [0.5]

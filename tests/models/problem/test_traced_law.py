@@ -12,29 +12,12 @@ from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.affine_law import (
     Position,
     positions,
-    told,
 )
 from depl.models.problem.counting import LARGEST_RETENTION
 from depl.models.problem.traced_law import traced_law
 from tests.cases.affine_runs import drawn
-from tests.cases.memory_cases import CUT, FAR, FULL, random_law
+from tests.cases.memory_cases import FULL, random_law
 from tests.oracles.traced_law import Oracle, places
-
-AGAIN = (FULL, FULL, FAR, FULL, FULL)
-
-
-def test_a_stage_ends_where_the_model_or_its_cluster_changes_and_a_return_is_a_new_stage():
-    assert positions(AGAIN) == (
-        Position(FULL, None, 1, 0),
-        Position(FULL, None, 2, 0),
-        Position(FAR, FULL, 1, 2),
-        Position(FULL, FAR, 1, 3),
-        Position(FULL, FAR, 2, 3),
-    )
-    assert positions(()) == ()
-    assert told(Position(FAR, FULL, 2, 3)) == "at 'cut' on 'far' after 'full', epoch 2 since epoch 3"
-    assert told(Position(FULL, None, 1, 0)) == "at 'full' on 'edge', epoch 1 since epoch 0"
-    assert positions((CUT, FAR))[1].previous == CUT  # the same model elsewhere is another stage
 
 
 @pytest.mark.parametrize(

@@ -1,21 +1,9 @@
 """What a method tells of its decisions and the seconds of its stages, from the method to the command line."""
 
-import math
-
 import pytest
 
 import depl
 from depl.models.solving.decisions import Decision, Stage, StageClock, told
-
-WENT_BACK = Decision(Stage.DATA, "d1 on far", "no models reach the target", False, lower_bound=math.inf)
-KEPT = Decision(Stage.RESOURCES, "2 epochs on near", "kept", cost=3.5, lower_bound=3.25)
-
-
-def test_every_decision_is_a_line_that_says_its_stage_and_where_the_method_went_back():
-    assert told([WENT_BACK, KEPT]).splitlines() == [
-        "  1. data: d1 on far: no models reach the target; went back",
-        "  2. resources: 2 epochs on near: kept (cost 3.5, at least 3.25)",
-    ]
 
 
 def test_what_was_taken_back_in_a_row_is_counted_unless_details_are_wanted():
@@ -26,10 +14,7 @@ def test_what_was_taken_back_in_a_row_is_counted_unless_details_are_wanted():
     lines = told(decisions, details=False).splitlines()
     assert lines[1] == "  2. data: 4 choices were tried and taken back, up to decision 5"
     assert lines[2].startswith("  6. models: 2 full")
-    assert [line[:12] for line in lines[3:]] == [
-        "  7. data: d",
-        "  8. data: d",
-    ]  # two are no longer than a count
+    assert len(lines) == 5  # two are no longer than a count
 
 
 class Hand:

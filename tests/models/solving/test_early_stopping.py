@@ -9,10 +9,8 @@ from scipy import stats
 
 from depl.models.evaluation.evaluate import epoch_loads, plan_steps
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.problem.epochs import LossStep
 from depl.models.problem.laws import Empirical
 from depl.models.solving.early_stopping import early_stopping
-from depl.showing.explain import explain
 from tests.cases.policy_cases import tiny as tiny_policy
 from tests.problems import atoms, gains, model, plan, student
 
@@ -116,13 +114,6 @@ def test_a_run_stops_only_with_a_model_that_may_be_the_last(seed):
     assert found.cost.exact == pytest.approx(cost, rel=1e-12)
     assert found.cost.lower <= found.cost.exact <= found.cost.upper
     assert (found.epochs.exact, found.reached.exact) == (epochs, reached)
-
-
-def test_a_loss_that_forgets_is_said_not_to_be_covered(steady, steady_plan, monkeypatch):
-    """No law of an instance forgets yet; the explanation of one that will must not break."""
-    steps = [LossStep(0.5, 0.0, ())] * 2
-    monkeypatch.setattr("depl.models.evaluation.loss_law.IndependentLoss.steps", lambda *_: steps)
-    assert "  not computed: early stopping is computed for steps that keep" in explain(steady, steady_plan)
 
 
 def test_a_plan_of_something_else_is_refused(steady, tiny_optimum):
