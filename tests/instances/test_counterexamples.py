@@ -19,7 +19,7 @@ DATA = frozenset({"data"})
 REDUCTIONS = (partition_by_epoch, partition_by_model)
 
 
-def halves(numbers: list[int]) -> list[tuple[bool, ...]]:
+def halves(numbers):
     """All subsets with half of the sum, by trying everything."""
     choices = itertools.product([False, True], repeat=len(numbers))
     return [taken for taken in choices if 2 * sum(itertools.compress(numbers, taken)) == sum(numbers)]

@@ -17,23 +17,23 @@ MIDDLE = SIZES["maximum_epochs"] // 2
 
 
 @pytest.fixture(scope="module")
-def sample() -> list:
+def sample():
     """Instances with their plans."""
     rng = np.random.default_rng(2402)
     return [heterogeneous_instance_with_plan(rng, **SIZES) for _ in range(8)]
 
 
-def everything(instance: Instance) -> frozenset[str]:
+def everything(instance):
     return frozenset(item.name for item in instance.datasets)
 
 
-def falls(values) -> bool:
+def falls(values):
     """Whether the ranks of values mostly fall."""
     ranks = np.argsort(np.argsort(values))
     return float(np.corrcoef(np.arange(len(ranks)), ranks)[0, 1]) < -0.6
 
 
-def gain(instance: Instance, epoch: int, model: str) -> float:
+def gain(instance, epoch, model):
     """By how much an epoch lowers the loss, as a coefficient of its noise."""
     return -loss_step(instance, epoch, 0, None, model, everything(instance)).terms[0].coefficient
 

@@ -1,7 +1,6 @@
 """Public knapsack files: every format read, shipped files, and what is refused where."""
 
 from fractions import Fraction
-from pathlib import Path
 
 import pytest
 
@@ -15,7 +14,7 @@ from depl.models.foundation.errors import InvalidInputError
 SACK = Knapsack.of([3, 4, Fraction(1, 2)], [2, Fraction(7, 4), 3], 6)
 
 
-def written(folder: Path, text: str, name: str = "some.txt") -> Path:
+def written(folder, text, name="some.txt"):
     path = folder / name
     path.write_text(text, encoding="utf-8")
     return path
@@ -72,7 +71,7 @@ def test_the_shipped_knapsacks_are_those_with_published_optima():
         shipped_knapsack("f11")
 
 
-def size_of(name: str) -> int:
+def size_of(name):
     return int(name.split("_")[2]) if name.startswith("knapPI") else 0
 
 

@@ -9,7 +9,6 @@ from depl.instances.perturbed import Parameter, perturbed, scaled
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.problem.instance import (
     ConstantImprovement,
-    Instance,
     InverseSqrtImprovement,
     Model,
     Switch,
@@ -22,7 +21,7 @@ DECAYING = InverseSqrtImprovement(scale=2, offset=3, noise=InverseGamma(mean=1, 
 STEADY = ConstantImprovement(noise=Normal(mean=1, variance=0.25))
 
 
-def with_laws(base: Instance, *improvements, jump=JUMP) -> Instance:
+def with_laws(base, *improvements, jump=JUMP):
     models = [
         Model(name=f"m{i}", size=1, demand=2, improvement=item)
         for i, item in enumerate(improvements, start=1)

@@ -11,7 +11,7 @@ from depl.models.foundation.errors import InvalidInputError
 SIZES = {"clusters": 30, "datasets": 40, "models": 7, "maximum_epochs": 50}
 
 
-def regional(seed: int, **sizes: int) -> depl.Instance:
+def regional(seed, **sizes):
     return regional_instance(np.random.default_rng(seed), **{**SIZES, **sizes})
 
 

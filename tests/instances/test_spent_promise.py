@@ -9,12 +9,12 @@ from depl.instances.spent_promise import COSTS, VIOLATION, promised_plan, spent_
 from depl.models.evaluation.evaluate import evaluate
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.solving.observed_state import State
-from depl.models.solving.replanning import Choice, Replanning, replan
+from depl.models.solving.replanning import Choice, replan
 
 FRACTIONS = [Fraction(5, 19), Fraction(9, 40), Fraction(18, 19)]
 
 
-def after_one_epoch(unlucky: Fraction, keep_promise: bool = False) -> list[tuple[Fraction, Replanning]]:
+def after_one_epoch(unlucky, keep_promise=False):
     """Both outcomes of the first epoch with their probabilities, and what is planned from there."""
     instance = spent_promise(unlucky)
     outcomes = [(1 - unlucky, 1.0), (unlucky, 2.0)]
@@ -29,7 +29,7 @@ def after_one_epoch(unlucky: Fraction, keep_promise: bool = False) -> list[tuple
     ]
 
 
-def missed(found: Replanning, plan: depl.Plan | None) -> Fraction:
+def missed(found, plan):
     """Conditional probability of missing the target if ``plan`` is followed; 1 for those who give up."""
     if plan is None:
         return Fraction(1)
@@ -50,7 +50,7 @@ def test_the_cheapest_plan_keeps_its_promise_exactly(unlucky):
     assert depl.check(instance, promised_plan()).ok
 
 
-def delivered(found, plan_of) -> Fraction:
+def delivered(found, plan_of):
     """The probability of keeping the target if both outcomes are followed by what ``plan_of`` says."""
     return 1 - sum(share * missed(item, plan_of(item)) for share, item in found)
 

@@ -3,7 +3,6 @@
 import ast
 import json
 import re
-from pathlib import Path
 
 import jsonschema
 import pytest
@@ -11,7 +10,7 @@ import pytest
 from depl.lessons.exercises import EXERCISES
 from depl.lessons.export import CellOutput, handout_of, kit_page, page_of, run_cells, slides_of
 from depl.lessons.notebook import as_notebook, markdown
-from depl.lessons.shipped import Lesson, chosen, lessons, parsed, without_imports
+from depl.lessons.shipped import chosen, lessons, parsed, without_imports
 from tests.benchmarks.report.test_browser import print_out, seen
 
 SCRIPT = '''r"""
@@ -97,18 +96,16 @@ NOTEBOOK = {
 
 
 @pytest.fixture(scope="module")
-def lesson() -> Lesson:
+def lesson():
     return parsed("9_small", SCRIPT)
 
 
 @pytest.fixture(scope="module")
-def shown(lesson: Lesson) -> tuple[CellOutput, ...]:
+def shown(lesson):
     return run_cells(lesson)
 
 
-def test_a_script_is_read_into_title_summary_and_cells_and_lessons_are_chosen_by_number(
-    lesson: Lesson,
-) -> None:
+def test_a_script_is_read_into_title_summary_and_cells_and_lessons_are_chosen_by_number(lesson):
     assert (lesson.number, lesson.title, lesson.summary) == (9, "Small", "A *summary*.")
     first, second, _, last = lesson.cells
     assert without_imports(first.code).startswith('print("a < b")')
@@ -118,7 +115,7 @@ def test_a_script_is_read_into_title_summary_and_cells_and_lessons_are_chosen_by
     assert chosen([]) == lessons()
 
 
-def test_markdown_has_headings_formulas_and_the_words_of_references() -> None:
+def test_markdown_has_headings_formulas_and_the_words_of_references():
     text = "Heading\n-------\n\nA ``word``, :math:`x\ny`, :ref:`E10\n<erratum-e10>` and :doc:`/risk`:\n\n"
     text += ".. math::\n\n   a + b\n   = c .\n\nEnd."
     wanted = "## Heading\n\nA `word`, $x y$, E10 and *risk*:\n\n$$\na + b\n= c .\n$$\n\nEnd."
@@ -126,7 +123,7 @@ def test_markdown_has_headings_formulas_and_the_words_of_references() -> None:
 
 
 @pytest.mark.parametrize("lesson", lessons(), ids=lambda lesson: lesson.name)
-def test_a_notebook_follows_the_schema_holds_all_code_and_no_mark_of_another_language(lesson: Lesson) -> None:
+def test_a_notebook_follows_the_schema_holds_all_code_and_no_mark_of_another_language(lesson):
     assert lesson.exercises == tuple(name for name in EXERCISES if name.startswith(f"{lesson.number}."))
     assert all(cell.text and ast.parse(cell.code) for cell in lesson.cells)
     notebook = json.loads(as_notebook(lesson))
@@ -142,7 +139,7 @@ def test_a_notebook_follows_the_schema_holds_all_code_and_no_mark_of_another_lan
     assert len({cell["id"] for cell in cells}) == len(cells)
 
 
-def test_a_page_has_formulas_as_mathml_and_frames_around_exercises() -> None:
+def test_a_page_has_formulas_as_mathml_and_frames_around_exercises():
     text = (
         "Heading\n-------\n\nText & :math:`x_1 = 0.5`.\n\n.. math::\n\n   a\n\n**Exercise 1.1.** *How* much?"
     )
@@ -158,9 +155,7 @@ def test_a_page_has_formulas_as_mathml_and_frames_around_exercises() -> None:
     assert page_of("Plan\n====\n\nText.", titled=True) == ("Plan", "<p>Text.</p>")
 
 
-def test_what_a_cell_shows_is_its_output_its_figures_and_the_page_of_its_last_expression(
-    lesson, shown
-) -> None:
+def test_what_a_cell_shows_is_its_output_its_figures_and_the_page_of_its_last_expression(lesson, shown):
     first, _, third, _ = shown
     ((address, words),) = first.pictures
     assert (first.text, words) == ("a < b", "loss against time")
@@ -169,7 +164,7 @@ def test_what_a_cell_shows_is_its_output_its_figures_and_the_page_of_its_last_ex
     assert run_cells(lesson) == shown  # the same lesson makes the same files
 
 
-def test_slides_have_a_title_each_and_output_is_escaped(lesson: Lesson, shown) -> None:
+def test_slides_have_a_title_each_and_output_is_escaped(lesson, shown):
     page = slides_of(lesson, shown)
     titles = re.findall(r"<h[12]>(.*?)</h[12]>", page)
     assert titles == ["9. Small", "First", "First", "First", "Second", "Second"]
@@ -180,8 +175,8 @@ def test_slides_have_a_title_each_and_output_is_escaped(lesson: Lesson, shown) -
 
 
 def test_pages_refer_to_no_other_file_a_handout_has_lines_below_its_exercises_and_a_kit_its_tables(
-    lesson: Lesson, shown
-) -> None:
+    lesson, shown
+):
     page = handout_of(lesson, shown)
     table = kit_page("Plan\n====\n\n====  ====\nfrom  what\n====  ====\n0     open\n====  ====\n")
     for made in (slides_of(lesson, shown), page, table):
@@ -219,9 +214,7 @@ addEventListener("load", () => {
 
 @pytest.mark.browser
 @pytest.mark.parametrize("lesson", chosen([]), ids=lambda lesson: lesson.name)
-def test_keys_turn_the_slides_nothing_runs_over_and_each_prints_on_a_sheet(
-    lesson: Lesson, tmp_path: Path
-) -> None:
+def test_keys_turn_the_slides_nothing_runs_over_and_each_prints_on_a_sheet(lesson, tmp_path):
     page = slides_of(lesson, run_cells(lesson))
     found = seen(page, 1280, tmp_path, PROBE)
     assert found["complaints"] == []

@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[3]
 LOSSES = [2.3, 2.0, 1.4, 0.97, 0.8, 0.6, 0.5, 0.44, 0.4]
 
 
-def led(controller, folder: Path, epochs: int = 99) -> Network:
+def led(controller, folder, epochs=99):
     """A plain loop."""
     network, weights = Network(LOSSES), Checkpoints(folder, ".json")
     if found := weights.found(controller):

@@ -2,7 +2,6 @@
 
 import json
 import math
-from typing import Any
 
 import numpy as np
 import pytest
@@ -19,20 +18,20 @@ FIRST = ArrayRecord({"w": Array(np.array(0.0))})
 NODES = {"edge": [0, 1], "far-edge": [1]}
 
 
-def convert(arrays: ArrayRecord, to: str) -> ArrayRecord:
+def convert(arrays, to):
     """Adds a half, so that one sees it was called."""
     assert to == "p75"
     return ArrayRecord({"w": Array(arrays["w"].numpy() + 0.5)})
 
 
-def value(arrays: ArrayRecord) -> float:
+def value(arrays):
     return float(arrays["w"].numpy())
 
 
 class Alone(Federation):
     """The same federation without a controller: three rounds of p50, a conversion, four of p75."""
 
-    def configure_train(self, number: int, arrays: Any, config: Any, grid: Any) -> Any:
+    def configure_train(self, number, arrays, config, grid):
         config = {"model": "p50" if number <= 3 else "p75", "cluster": ""}
         arrays = convert(arrays, "p75") if number == 4 else arrays
         return super().configure_train(number, arrays, config, grid)
@@ -57,7 +56,7 @@ def test_the_result_is_that_of_a_run_of_just_so_many_rounds(adapter, controller,
 @pytest.mark.parametrize("rounds", [2, 3, 5])
 def test_a_run_goes_on_from_its_log_and_its_arrays(rounds, adapter, controller, tmp_path):
     flower, kept = adapter("flower"), Checkpoints(tmp_path / "w", ".npz")
-    federation = Federation([*LOSSES[: rounds + 1], "killed"])  # type: ignore[list-item]
+    federation = Federation([*LOSSES[: rounds + 1], "killed"])
     guarded = flower.guard(federation, controller(), convert=convert, checkpoints=kept)
     with pytest.raises(TypeError):
         guarded.start(Nodes(), FIRST, evaluate_fn=federation.evaluate)
@@ -98,10 +97,10 @@ def test_what_would_not_be_followed_is_refused(adapter, controller):
     guard, known = adapter("flower").guard, {"convert": convert}
 
     class Own(Federation):
-        def start(self, *given: Any, **named: Any) -> Result:
+        def start(self, *given, **named):
             return Result()
 
-    cases: dict[str, tuple[type[Federation], dict[str, Any]]] = {
+    cases = {
         "Own has a start of its own": (Own, known),
         "may switch between 'p50', 'p75'": (Federation, {}),
         "no entry for the cluster 'far-edge'": (Federation, known | {"nodes": {"edge": [0]}}),

@@ -1,7 +1,6 @@
 """Kernels that may be interpreted give the same bits as compiled: paths, plans and bounds of whole solves."""
 
 import sys
-from collections.abc import Iterator
 
 import msgspec
 import numpy as np
@@ -13,7 +12,7 @@ from depl.heuristics.paths.setting import least_weight
 from depl.models.foundation import compiling
 
 
-def marked() -> Iterator[compiling.Kernel]:
+def marked():
     """Kernels that may be interpreted, of all modules that are imported."""
     for name, module in list(sys.modules.items()):
         if name.startswith("depl."):
@@ -22,7 +21,7 @@ def marked() -> Iterator[compiling.Kernel]:
                     yield item
 
 
-def answers(what: str, looks: int) -> list[str]:
+def answers(what, looks):
     """The end, the bound and the plan; or lightest paths."""
     if what == "paths":
         drawn = (family_problem(np.random.default_rng(5), family, 9, 3) for family in FAMILIES)

@@ -2,7 +2,6 @@
 
 import math
 import threading
-from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -10,8 +9,6 @@ import pytest
 import depl
 from depl.heuristics.auto import method as module
 from depl.models.foundation.errors import NotCoveredError
-from depl.models.problem.instance import Instance
-from depl.models.problem.plan import Plan
 from depl.models.solving.methods import Cutoff, Limits, Looks, Outcome
 from depl.models.solving.result import Phase, Solution, Termination
 from depl.models.solving.solve import VerificationError, solve
@@ -20,14 +17,14 @@ from tests.cases.traced_law_cases import halves
 
 
 @pytest.fixture(scope="module")
-def optimum(tiny: Instance) -> Plan:
+def optimum(tiny):
     found = solve(tiny, "enumerate")
     return found.plan
 
 
 @pytest.mark.parametrize("name", ["tiny", "paper-alexnet-9"])
-def test_what_exact_proves_is_proved_by_it_alone_and_progress_never_takes_anything_back(name: str) -> None:
-    instance, rows, told = depl.load(name), list[tuple[float, float]](), list[str]()
+def test_what_exact_proves_is_proved_by_it_alone_and_progress_never_takes_anything_back(name):
+    instance, rows, told = depl.load(name), [], []
     found = solve(
         instance, "auto", progress=lambda _, cost, bound: rows.append((cost, bound)), on_phase=told.append
     )
@@ -55,22 +52,18 @@ def test_a_traced_law_is_searched_by_enumerate_and_an_interrupt_keeps_its_plan(m
 
 # --- how the phases work together -------------------------------------------------------------------------
 
-Answer = Callable[[Instance, Limits], Outcome]
 
-
-def instead(monkeypatch: pytest.MonkeyPatch, **methods: Answer) -> None:
+def instead(monkeypatch, **methods):
     for name, method in methods.items():
         monkeypatch.setattr(module, name, method)
 
 
-def refusing(instance: Instance, limits: Limits) -> Outcome:
+def refusing(instance, limits):
     raise NotCoveredError("too large")
 
 
-def holding(
-    plan: Plan | None, ending: Termination, lower: float = 0.0, asked: list[float] | None = None
-) -> Answer:
-    def answer(instance: Instance, limits: Limits) -> Outcome:
+def holding(plan, ending, lower=0.0, asked=None):
+    def answer(instance, limits):
         if asked is not None:
             asked.append(limits.cutoff_cost)
         return Outcome(ending, plan, lower, None if plan is not None else "nothing found")
@@ -78,10 +71,10 @@ def holding(
     return answer
 
 
-def slow(plan: Plan | None, lower: float, seen: list[float]) -> Answer:
+def slow(plan, lower, seen):
     """Never ends by itself; notes what is known at every look at the clock."""
 
-    def answer(instance: Instance, limits: Limits) -> Outcome:
+    def answer(instance, limits):
         while not limits.expired():
             seen.append(limits.cutoff_cost)
         return Outcome(Termination.TIME_LIMIT, plan, lower)
@@ -89,28 +82,28 @@ def slow(plan: Plan | None, lower: float, seen: list[float]) -> Answer:
     return answer
 
 
-def interrupted(instance: Instance, limits: Limits) -> Outcome:
+def interrupted(instance, limits):
     raise KeyboardInterrupt
 
 
-def broken(instance: Instance, limits: Limits) -> Outcome:
+def broken(instance, limits):
     raise ZeroDivisionError
 
 
-def optimistic(instance: Instance, limits: Limits) -> Outcome:
+def optimistic(instance, limits):
     """Tells of a bound that it has to give up, as a search on chords does where it finds ties."""
     limits.report(math.inf, 27.0)
     return Outcome(Termination.EXHAUSTED, None, 4.0)
 
 
-def impossible(instance: Instance, limits: Limits) -> Outcome:
+def impossible(instance, limits):
     return Outcome(Termination.INFEASIBLE, None, math.inf, "models: not in time")
 
 
 NOTHING = holding(None, Termination.EXHAUSTED)
 
 
-def bounding(lower: float, ending: Termination = Termination.EXHAUSTED) -> Answer:
+def bounding(lower, ending=Termination.EXHAUSTED):
     return holding(None, ending, lower)
 
 
@@ -129,8 +122,8 @@ PRESSED = bounding(0.0, Termination.INTERRUPTED)
 )
 def test_the_cheapest_plan_has_the_best_bound(tiny, optimum, monkeypatch, exact, loop, asked, end, lower):
     """The plan of cost 28 is found by the greedy phase, and told of at once."""
-    rows: list[float] = []
-    held: dict[str, float] = {}
+    rows = []
+    held = {}
     instead(monkeypatch, exact=exact, density_greedy=holding(optimum, Termination.EXHAUSTED), depl=loop)
     found = solve(
         tiny,
@@ -150,7 +143,7 @@ def test_the_cheapest_plan_has_the_best_bound(tiny, optimum, monkeypatch, exact,
         ]
 
 
-def test_a_wanted_gap_ends_the_turns(tiny: Instance, optimum: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wanted_gap_ends_the_turns(tiny, optimum, monkeypatch):
     greedy = holding(optimum, Termination.EXHAUSTED, 21.5)
     loop = holding(None, Termination.EXHAUSTED, 0.0, asked := [])
     instead(monkeypatch, exact=refusing, density_greedy=greedy, depl=loop)
@@ -158,7 +151,7 @@ def test_a_wanted_gap_ends_the_turns(tiny: Instance, optimum: Plan, monkeypatch:
     assert not asked
 
 
-def test_who_is_stopped_last_takes_no_proof_back(tiny: Instance, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_is_stopped_last_takes_no_proof_back(tiny, monkeypatch):
     """The loop proves that there is no plan; the search, stopped after it, has proved nothing."""
     instead(monkeypatch, exact=slow(None, 3.0, []), density_greedy=NOTHING, depl=impossible)
     found = solve(tiny, "auto", looks=100)
@@ -187,7 +180,7 @@ def test_defects_are_told_and_no_thread_waits(tiny, optimum, monkeypatch, exact,
 
 def test_for_long_plans_the_greedy_one_comes_first_and_once(tiny, optimum, monkeypatch):
     monkeypatch.setattr(module, "_LONG", tiny.target.maximum_epochs)
-    asked: list[float] = []
+    asked = []
     monkeypatch.setattr(module, "first_greedy_plan", lambda _, limits: asked.append(limits.cutoff_cost))
     loop = holding(optimum, Termination.EXHAUSTED)
     instead(monkeypatch, exact=refusing, density_greedy=refusing, depl=loop)
@@ -198,7 +191,7 @@ def test_for_long_plans_the_greedy_one_comes_first_and_once(tiny, optimum, monke
 
 
 def test_exact_goes_on_with_what_the_others_found(tiny, optimum, monkeypatch):
-    seen: list[float] = []
+    seen = []
     instead(
         monkeypatch,
         exact=slow(None, 12.0, seen),
@@ -242,7 +235,7 @@ def test_without_a_limit_exact_ends_some_time_after_the_loop(tiny, optimum, monk
     assert found.phases[-1] == Phase("exact", "time_limit", found.phases[-1].seconds, None, 7.0)
 
 
-def test_turns_are_shares_of_what_is_left() -> None:
+def test_turns_are_shares_of_what_is_left():
     counted = Limits(looks=Looks(100)).turn(0.3, 5.0)
     assert counted.looks.left == 30
     assert [counted.expired() for _ in range(31)] == [False] * 30 + [True]
@@ -251,11 +244,11 @@ def test_turns_are_shares_of_what_is_left() -> None:
     assert Limits().turn(0.3, 5.0).time_limit == 5.0
 
 
-def test_turns_are_counted_in_cpu_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_turns_are_counted_in_cpu_seconds(monkeypatch):
     """What else the machine does takes no turn away, up to twice its share of the clock."""
     times = {"clock": 50.0, "cpu": 1.0}
     monkeypatch.setattr("depl.models.solving.methods.time.process_time", lambda: times["cpu"])
-    told: list[float] = []
+    told = []
     free = Limits(clock=lambda: times["clock"], started=40.0, progress=lambda t, *_: told.append(t))
     limited = replace(free, time_limit=110.0)  # 100 are left
     turns = {"free": free.turn(0.3, 5.0), "limited": limited.turn(0.3, 5.0)}

@@ -9,7 +9,6 @@ import pytest
 from depl.heuristics.auto.paused import Paused
 from depl.models.foundation.deadline import OutOfTimeError, keep_time
 from depl.models.foundation.errors import NotCoveredError
-from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 from depl.models.solving.methods import Limits, Looks, Outcome
 from depl.models.solving.result import Termination
@@ -18,10 +17,10 @@ from depl.models.solving.result import Termination
 class Counting:
     """A method that counts its looks at the clock up to a number, or until its time is over."""
 
-    def __init__(self, most: int = 100) -> None:
+    def __init__(self, most=100):
         self.most, self.count = most, 0
 
-    def __call__(self, instance: Instance, limits: Limits) -> Outcome:
+    def __call__(self, instance, limits):
         while self.count < self.most:
             if limits.expired():
                 return Outcome(Termination.TIME_LIMIT, None, float(self.count), "out of time")
@@ -29,11 +28,11 @@ class Counting:
         return Outcome(Termination.INFEASIBLE, None, float(self.count), "done")
 
 
-def turns(looks: int) -> Limits:
+def turns(looks):
     return Limits(looks=Looks(looks))
 
 
-def test_a_method_goes_on_where_it_was(tiny: Instance) -> None:
+def test_a_method_goes_on_where_it_was(tiny):
     counting = Counting(25)
     paused = Paused(counting, tiny, Limits())
     assert paused.proceed(turns(10)) is None
@@ -47,7 +46,7 @@ def test_a_method_goes_on_where_it_was(tiny: Instance) -> None:
     assert paused.proceed(turns(10)) is found  # again is no harm
 
 
-def test_a_method_that_is_stopped_ends_with_what_it_holds(tiny: Instance) -> None:
+def test_a_method_that_is_stopped_ends_with_what_it_holds(tiny):
     assert Paused(Counting(), tiny, Limits()).stop() is None  # never begun
     counting = Counting()
     paused = Paused(counting, tiny, Limits())
@@ -58,8 +57,8 @@ def test_a_method_that_is_stopped_ends_with_what_it_holds(tiny: Instance) -> Non
     assert paused._thread not in threading.enumerate()
 
 
-def test_what_a_method_raises_is_raised_to_who_lets_it_proceed(tiny: Instance) -> None:
-    def refusing(instance: Instance, limits: Limits) -> Outcome:
+def test_what_a_method_raises_is_raised_to_who_lets_it_proceed(tiny):
+    def refusing(instance, limits):
         limits.expired()
         raise NotCoveredError("not this one")
 
@@ -70,8 +69,8 @@ def test_what_a_method_raises_is_raised_to_who_lets_it_proceed(tiny: Instance) -
     assert paused.ended
 
 
-def test_time_that_is_over_before_anything_is_held_is_an_answer(tiny: Instance) -> None:
-    def empty(instance: Instance, limits: Limits) -> Outcome:
+def test_time_that_is_over_before_anything_is_held_is_an_answer(tiny):
+    def empty(instance, limits):
         if limits.expired():
             raise OutOfTimeError
         raise AssertionError
@@ -82,10 +81,10 @@ def test_time_that_is_over_before_anything_is_held_is_an_answer(tiny: Instance) 
     assert found.termination is Termination.TIME_LIMIT
 
 
-def test_limits_of_the_whole_do_not_reach_the_method_but_gap_and_seed_do(tiny: Instance) -> None:
+def test_limits_of_the_whole_do_not_reach_the_method_but_gap_and_seed_do(tiny):
     seen = []
 
-    def curious(instance: Instance, limits: Limits) -> Outcome:
+    def curious(instance, limits):
         seen.append((limits.gap, limits.seed, limits.time_limit, limits.part(0.5) is limits))
         return Outcome(Termination.EXHAUSTED, None, 0.0)
 
@@ -96,16 +95,16 @@ def test_limits_of_the_whole_do_not_reach_the_method_but_gap_and_seed_do(tiny: I
 class Late(Limits):
     """Turns that are over at once."""
 
-    def lateness(self) -> float:
+    def lateness(self):
         return math.inf
 
 
 @pytest.mark.parametrize("stopped", [False, True])
 def test_a_step_that_takes_long_waits_in_its_midst_and_is_broken_off_once_it_is_stopped(tiny, stopped):
     """The method never looks at the clock itself; its turns end inside of its one step, all the same."""
-    seen: list[int] = []
+    seen = []
 
-    def method(instance: Instance, limits: Limits) -> Outcome:
+    def method(instance, limits):
         try:
             for number in itertools.count() if stopped else range(3):
                 seen.append(number)

@@ -8,14 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from depl.heuristics.baselines.expected import lowest_expected_sequences
-from depl.models.problem.epochs import LossStep, compute, loss_step
-from depl.models.problem.instance import (
-    Instance,
-    InverseSqrtImprovement,
-    Model,
-    PowerDataLaw,
-    TabledImprovement,
-)
+from depl.models.problem.epochs import compute, loss_step
+from depl.models.problem.instance import InverseSqrtImprovement, PowerDataLaw, TabledImprovement
 from depl.models.problem.laws import Forbidden, InverseGamma, Normal, Zero
 from tests.problems import BELL, atoms, gain, law, model, refusal, student
 from tests.problems import instance as made
@@ -23,20 +17,20 @@ from tests.problems import instance as made
 ONE = frozenset({"d"})
 
 
-def instance_of(*models: Model, **fields: object) -> Instance:
+def instance_of(*models, **fields):
     return made(*models, initial_loss=10, maximum_loss=1, maximum_epochs=6, maximum_time=100, **fields)
 
 
-def mean(step: LossStep) -> Fraction:
+def mean(step):
     parts = [Fraction(repr(a.coefficient)) * Fraction(repr(a.law.moments().mean)) for a in step.terms]
     return Fraction(repr(step.shift)) + sum(parts)
 
 
-def by_brute_force(instance: Instance, datasets: frozenset[str], epochs: int) -> tuple[str, ...]:
+def by_brute_force(instance, datasets, epochs):
     """The best of all sequences of ``epochs`` models, each evaluated from scratch in exact arithmetic."""
     names = [model.name for model in instance.models]
 
-    def value(models: tuple[str, ...]) -> tuple[Fraction, Fraction, list[int]]:
+    def value(models):
         loss, work, since = Fraction(0), Fraction(0), 0
         previous = instance.target.initial_model
         for epoch, name in enumerate(models, start=1):
@@ -46,7 +40,7 @@ def by_brute_force(instance: Instance, datasets: frozenset[str], epochs: int) ->
             previous = name
         return loss, work, [names.index(name) for name in models]
 
-    def allowed(models: tuple[str, ...]) -> bool:
+    def allowed(models):
         before = (instance.target.initial_model, *models)
         return all(instance.may_follow(a, b) for a, b in zip(before, models, strict=False))
 
@@ -71,7 +65,7 @@ switch_laws = st.sampled_from(
 
 
 @st.composite
-def instances(draw: st.DrawFn) -> Instance:
+def instances(draw):
     """One to three models; values on a coarse decimal grid, so that ties are common."""
     names = ["c", "a", "b"][: draw(st.integers(1, 3))]
     models = [model(name, draw(improvements), draw(st.sampled_from([1.0, 2.0]))) for name in names]
@@ -88,7 +82,7 @@ def instances(draw: st.DrawFn) -> Instance:
 
 @given(instances(), st.sampled_from([frozenset("d"), frozenset("e"), frozenset("de")]))
 @settings(deadline=None, max_examples=30)
-def test_every_sequence_is_the_best_of_all(instance: Instance, datasets: frozenset[str]) -> None:
+def test_every_sequence_is_the_best_of_all(instance, datasets):
     found = lowest_expected_sequences(instance, datasets, 5)
     assert found == [by_brute_force(instance, datasets, epochs) for epochs in range(1, 6)]
     assert lowest_expected_sequences(instance, datasets, 0) == []
@@ -103,6 +97,6 @@ def test_every_sequence_is_the_best_of_all(instance: Instance, datasets: frozens
         (ONE, -1, "maximum_epochs"),
     ],
 )
-def test_what_the_instance_does_not_have_is_refused(datasets: frozenset[str], epochs: int, path: str) -> None:
+def test_what_the_instance_does_not_have_is_refused(datasets, epochs, path):
     instance = instance_of(model("a", 1.0), datasets={"d": 1.0})
     assert refusal(lowest_expected_sequences, instance, datasets, epochs).path == path

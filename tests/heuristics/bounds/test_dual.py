@@ -27,28 +27,28 @@ from tests.oracles.brute_force import cheapest_by_brute_force, every_plan
 from tests.problems import drawn
 
 
-def highest_cost(instance: Instance) -> float:
+def highest_cost(instance):
     full = max(place.nodes * place.unit_cost * place.capacity for place in instance.clusters)
     return instance.target.maximum_epochs * full + sum(row.cost for row in instance.transfers)
 
 
-def whole(instance: Instance) -> tuple[Dual, Part, Learning]:
+def whole(instance):
     learning = Learning.of(instance)
     sites = Sites.of(instance, listed_sites(instance), DataFactors(instance))
     dual = Dual(learning, sites, instance.target.maximum_time, highest_cost(instance))
     return dual, Part(sites.transfers / instance.target.maximum_epochs), learning
 
 
-def exactly(fall: float) -> Requirement:
+def exactly(fall):
     return Requirement(fall, (VarianceRange(0.0, 0.0, 0.0, 0.0),))
 
 
 @pytest.fixture(scope="module")
-def some() -> tuple[Instance, ...]:
+def some():
     return drawn([6, 3], 8, models=(1, 2), clusters=(1, 2), datasets=(1, 2), maximum_epochs=(1, 3))
 
 
-def random_prices(rng: np.random.Generator, dual: Dual, spread: float) -> Prices:
+def random_prices(rng, dual, spread):
     unit = max(dual.highest_cost, 1e-6)
     time = unit / dual.maximum_time if dual.maximum_time is not None else 0.0
     lam, gamma = 10 ** rng.uniform(-3, 2), unit * 10 ** rng.uniform(-2, 2)
@@ -56,7 +56,7 @@ def random_prices(rng: np.random.Generator, dual: Dual, spread: float) -> Prices
     return Prices(float(time * lam), float(gamma), float(nu))
 
 
-def chosen_at_random(rng: np.random.Generator, largest: float) -> Requirement:
+def chosen_at_random(rng, largest):
     """One that has nothing to do with the law of the loss."""
     ends = [0.0, *(largest * np.sort(rng.uniform(0, 1, 2))).tolist(), largest * 1.001]
     score = float(rng.uniform(0, 2))
@@ -66,7 +66,7 @@ def chosen_at_random(rng: np.random.Generator, largest: float) -> Requirement:
     return Requirement(float(rng.uniform(0, 3)), tuple(ranges))
 
 
-def asked(requirement: Requirement, variance: float) -> float:
+def asked(requirement, variance):
     """What a plan of this variance has to gain."""
     pieces = [piece for piece in requirement.ranges if piece.low <= variance <= piece.high]
     ends = ((piece.low, piece.high, piece.margin_low, piece.margin_high) for piece in pieces)
@@ -106,7 +106,7 @@ def test_no_prices_prove_more_than_a_plan_costs_that_keeps_what_is_asked_or_meet
     assert certified > 0.3 * len(some)
 
 
-def test_the_cheapest_sequence_is_that_of_all_sequences(some: tuple[Instance, ...]) -> None:
+def test_the_cheapest_sequence_is_that_of_all_sequences(some):
     rng = np.random.default_rng(3)
     for instance in some:
         dual, part, learning = whole(instance)
@@ -124,12 +124,12 @@ def test_the_cheapest_sequence_is_that_of_all_sequences(some: tuple[Instance, ..
             assert cut.uses.sum() == len(cut.models) == len(cut.sites)
 
 
-def brute_cheapest(instance: Instance, learning: Learning, part: Part, prices: Prices) -> float:
+def brute_cheapest(instance, learning, part, prices):
     """Every sequence of models, with the best site for each epoch by itself, in scalars."""
     tau = instance.target.round_deadline or math.inf
     listed = listed_sites(instance)
 
-    def epoch(k: int, m: int) -> float:
+    def epoch(k, m):
         best = math.inf
         for o, (n, chosen) in enumerate(listed):
             demand = load(instance, k + 1, instance.models[m].name, instance.clusters[n].name, chosen)
@@ -178,14 +178,14 @@ MIXED = plain((1.0, 2.0), (1.0, 8.0), maximum_time=None, round_deadline=1.5, epo
     ],
     ids=lambda value: value.name if isinstance(value, Instance) else None,
 )
-def test_the_best_prices_prove_closed_forms(instance: Instance, fall: float, value: float) -> None:
+def test_the_best_prices_prove_closed_forms(instance, fall, value):
     dual, part, _ = whole(instance)
     found = dual.bound(part, exactly(fall), start_prices(dual, part, exactly(fall))).value
     assert found == pytest.approx(value, rel=2e-5, abs=1e-6)
     assert found <= value * (1 + 1e-9)
 
 
-def test_charges_are_paid_in_proportion_and_what_is_paid_counts_whole() -> None:
+def test_charges_are_paid_in_proportion_and_what_is_paid_counts_whole():
     """Three epochs at most: an epoch pays a third of F = 9, and 1.5 epochs pay half; paid ones pay all."""
     bare = plain(maximum_time=None, round_deadline=2.0)
     instance = bare.replace(transfers=(Transfer(dataset="data", cluster="c0", cost=9.0),))
@@ -201,7 +201,7 @@ def test_charges_are_paid_in_proportion_and_what_is_paid_counts_whole() -> None:
 
 @pytest.mark.parametrize("share", [1.0, 1 - 9e-10])
 @pytest.mark.parametrize("epochs", [2, 3])
-def test_a_plan_that_uses_the_tolerance_of_the_time_limit_is_not_excluded(share: float, epochs: int) -> None:
+def test_a_plan_that_uses_the_tolerance_of_the_time_limit_is_not_excluded(share, epochs):
     """Two epochs with full resources take 2.6 and cost 60, a billionth less time is within the tolerance."""
     instance = plain(maximum_time=2.6 * share, epochs=epochs)
     demand = load(instance, 1, "m0", "c0", frozenset({"data"}))
@@ -219,7 +219,7 @@ def test_a_plan_that_uses_the_tolerance_of_the_time_limit_is_not_excluded(share:
 # --- the machinery -------------------------------------------------------------------------------------
 
 
-def test_a_bound_may_stop_at_the_cutoff_and_is_still_a_bound() -> None:
+def test_a_bound_may_stop_at_the_cutoff_and_is_still_a_bound():
     dual, part, _ = whole(plain())
     start = Prices(5.0, 10.0, 0.0)
     full = dual.bound(part, exactly(3.0), start)
@@ -229,7 +229,7 @@ def test_a_bound_may_stop_at_the_cutoff_and_is_still_a_bound() -> None:
     assert full.ranges == exactly(3.0).ranges
 
 
-def test_the_least_over_the_ranges_counts_and_open_ones_are_named(bell: Instance) -> None:
+def test_the_least_over_the_ranges_counts_and_open_ones_are_named(bell):
     dual, part, _ = whole(bell)
     pieces = (VarianceRange(0, 1, 0, 0), VarianceRange(1, 2, 1.0, 1.0), VarianceRange(2, 4, 2.0, 2.0))
     alone = [dual.bound(part, Requirement(2.0, (piece,)), Prices(5.0, 10.0, 0.0)).value for piece in pieces]
@@ -240,7 +240,7 @@ def test_the_least_over_the_ranges_counts_and_open_ones_are_named(bell: Instance
     assert within.ranges == (pieces[0],)
 
 
-def test_nothing_is_proved_by_a_price_of_what_has_no_end() -> None:
+def test_nothing_is_proved_by_a_price_of_what_has_no_end():
     piece = VarianceRange(1.0, 2.0, 0.5, 0.6, excess_low=0.1, excess_high=math.inf, rough_high=math.inf)
     prices = Prices(0.0, 1.0, 0.3)
     assert math.isfinite(_rest(4.0, piece, None, prices))
@@ -249,12 +249,12 @@ def test_nothing_is_proved_by_a_price_of_what_has_no_end() -> None:
     assert _rest(4.0, piece, None, prices._replace(roughness=1.0)) == -math.inf
 
 
-def test_a_cut_without_end_of_time_asks_for_nothing_and_one_that_is_refused_ends_the_search() -> None:
+def test_a_cut_without_end_of_time_asks_for_nothing_and_one_that_is_refused_ends_the_search():
     part, start = Part(np.zeros(1)), Prices(0.5, 1.0, 0.0)
     cut = Cut(np.zeros(1, int), np.zeros(1, int), 2.0, 1.0, 5.0, 0.0, np.ones(1, int))
     other = replace(cut, cost=1.0, gain=3.0)
 
-    def solved(*cuts: Cut) -> tuple[float, Prices | None]:
+    def solved(*cuts):
         program = CuttingPlanes(part, 4.0, VarianceRange(0, 0, 0, 0), [], start, 3.0, same_time=False)
         for item in cuts:
             program.add(item)
@@ -280,7 +280,7 @@ def test_gamma_sums_and_their_mirrors_gain_as_much_as_the_bound_asks_for(budget,
     assert asked * deviation <= min(needed, mirrored)
 
 
-def test_with_many_epochs_the_bound_tends_to_the_normal_quantile_in_every_unit() -> None:
+def test_with_many_epochs_the_bound_tends_to_the_normal_quantile_in_every_unit():
     for unit in (1e-3, 1.0, 1e3):
         found = least_score(0.05, unit, 1e8 * unit**2)
         assert special.ndtri(0.95) - 1e-3 < found < special.ndtri(0.95)

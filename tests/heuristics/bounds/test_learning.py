@@ -7,14 +7,13 @@ from depl.heuristics.bounds import learning as module
 from depl.heuristics.bounds.learning import Learning
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.epochs import LossStep, compose, loss_step
-from depl.models.problem.instance import Instance
 from depl.models.problem.laws import Deterministic, InverseGamma
 from depl.models.problem.learning import InverseSqrtImprovement
 from tests.cases.loop_cases import nonempty_sets
 from tests.problems import atoms, drawn, model
 
 
-def sequences(instance: Instance, rng: np.random.Generator) -> list[list[int]]:
+def sequences(instance, rng):
     """A few sequences of models that are allowed."""
     found = []
     for _ in range(5):
@@ -27,7 +26,7 @@ def sequences(instance: Instance, rng: np.random.Generator) -> list[list[int]]:
     return found
 
 
-def test_sums_of_moments_and_terms_are_those_of_the_final_loss() -> None:
+def test_sums_of_moments_and_terms_are_those_of_the_final_loss():
     rng = np.random.default_rng(0)
     switched = 0
     for instance in drawn([6, 2], 15, maximum_epochs=(1, 5)):
@@ -67,7 +66,7 @@ def test_sums_of_moments_and_terms_are_those_of_the_final_loss() -> None:
     assert switched > 12
 
 
-def test_the_third_ratio_bounds_every_increment_whatever_its_data(steady: Instance) -> None:
+def test_the_third_ratio_bounds_every_increment_whatever_its_data(steady):
     """E |Y - E Y|**3 / Var Y of atoms, summed by hand; data shrink it by h."""
     skewed = atoms(0, 0, 0, 4)  # mean 1, variance 3, third absolute moment (3 + 27) / 4
     first = model("net", InverseSqrtImprovement(scale=2, noise=skewed))
@@ -82,7 +81,7 @@ def test_the_third_ratio_bounds_every_increment_whatever_its_data(steady: Instan
     assert bare.third_ratio == pytest.approx(ratios["run"])
 
 
-def test_an_infinite_variance_gets_its_mean_as_a_stand_in(steady: Instance) -> None:
+def test_an_infinite_variance_gets_its_mean_as_a_stand_in(steady):
     wild = InverseGamma(shape=1.5, scale=1)  # mean 2
     learning = Learning.of(steady.replace(models=(model("net", wild),)))
     assert np.isinf(learning.variances).all()
@@ -91,7 +90,7 @@ def test_an_infinite_variance_gets_its_mean_as_a_stand_in(steady: Instance) -> N
     assert np.isfinite(switches).all()
 
 
-def test_losses_that_decay_are_refused(steady: Instance, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_losses_that_decay_are_refused(steady, monkeypatch):
     monkeypatch.setattr(module, "loss_step", lambda *_: LossStep(0.5, -1.0, ()))
     with pytest.raises(NotCoveredError, match="decay by themselves"):
         Learning.of(steady)

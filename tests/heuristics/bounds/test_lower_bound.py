@@ -3,7 +3,6 @@ written out, nor above a plan that is known; and they say something."""
 
 import itertools
 import math
-from collections.abc import Iterator
 
 import msgspec
 import numpy as np
@@ -21,7 +20,6 @@ from depl.heuristics.data.sites import DataFactors, Sites, has_frontier, listed_
 from depl.heuristics.depl.labels import Judge
 from depl.instances.heterogeneous import heterogeneous_instance_with_plan
 from depl.models.problem.epochs import FinalLoss
-from depl.models.problem.instance import Instance
 from depl.models.problem.laws import Normal
 from depl.models.problem.learning import PowerDataLaw
 from depl.testing.problems import with_rules
@@ -31,11 +29,11 @@ from tests.oracles.brute_force import cheapest_by_brute_force
 from tests.problems import atoms, drawn, gain, switches
 
 
-def proof_of(instance: Instance) -> Proof:
+def proof_of(instance):
     return Proof.of(instance, Learning.of(instance), DataFactors(instance))
 
 
-def of_all_laws(seed: int, count: int) -> Iterator[Instance]:
+def of_all_laws(seed, count):
     """Those that the tilt covers, and that take an epoch."""
     for instance in drawn(
         [16, seed], count, models=(1, 3), clusters=(1, 2), datasets=2, maximum_epochs=(2, 3)
@@ -45,7 +43,7 @@ def of_all_laws(seed: int, count: int) -> Iterator[Instance]:
             yield instance
 
 
-def with_tables() -> Iterator[Instance]:
+def with_tables():
     for place, kind in enumerate(TABLES):
         rng = np.random.default_rng([2213, place % 3, place])
         law = DATA_LAWS[place % 3]
@@ -65,13 +63,13 @@ FAMILIES = {
 
 
 @pytest.fixture
-def few_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+def few_listed(monkeypatch):
     for name in ("FEW_LISTED", "MOST_LISTED", "LISTED_DATASETS"):
         monkeypatch.setattr(sites, name, 0)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_no_step_is_above_the_optimum_and_none_takes_anything_back(family: str, request) -> None:
+def test_no_step_is_above_the_optimum_and_none_takes_anything_back(family, request):
     """What stands in the way of every plan leaves none, either."""
     made, relaxed = FAMILIES[family]
     if relaxed:
@@ -93,7 +91,7 @@ def test_no_step_is_above_the_optimum_and_none_takes_anything_back(family: str, 
     assert positive > 0.5 * seen
 
 
-def classes_of(instance: Instance, fine: bool) -> Classes:
+def classes_of(instance, fine):
     learning = Learning.of(instance)
     known = Sites.of(instance, listed_sites(instance), DataFactors(instance))
     part = Part(known.transfers / instance.target.maximum_epochs)
@@ -102,7 +100,7 @@ def classes_of(instance: Instance, fine: bool) -> Classes:
     return Classes(tables, known, part, instance.target.maximum_time, 1e9, tables.tilts())
 
 
-def test_no_prices_prove_more_than_the_optimum() -> None:
+def test_no_prices_prove_more_than_the_optimum():
     """At random prices of every size and sign, in all classes, coarse and fine."""
     rng = np.random.default_rng([16, 0])
     seen = 0
@@ -127,7 +125,7 @@ def test_no_prices_prove_more_than_the_optimum() -> None:
 
 
 @pytest.mark.usefixtures("few_listed")
-def test_the_first_steps_say_something_later_ones_more_and_what_is_at_hand_counts_when_time_is_over() -> None:
+def test_the_first_steps_say_something_later_ones_more_and_what_is_at_hand_counts_when_time_is_over():
     rng, looks = np.random.default_rng(5), itertools.count()
     instance, plan = heterogeneous_instance_with_plan(
         rng, clusters=5, datasets=6, models=2, maximum_epochs=20
@@ -141,7 +139,7 @@ def test_the_first_steps_say_something_later_ones_more_and_what_is_at_hand_count
 
 
 @pytest.mark.usefixtures("few_listed")
-def test_neither_a_wrong_guess_of_the_cost_nor_shares_of_transfers_prove_anything_wrong() -> None:
+def test_neither_a_wrong_guess_of_the_cost_nor_shares_of_transfers_prove_anything_wrong():
     """If the first epoch pays all of the transfers, or four do; not every site of six datasets is listed."""
     rng = np.random.default_rng([16, 5, 1])
     instance = crowded(rng, PowerDataLaw(p=0.5), datasets=6, clusters=2, epochs=6)
@@ -158,7 +156,7 @@ def test_neither_a_wrong_guess_of_the_cost_nor_shares_of_transfers_prove_anythin
     assert values[-1] != values[-2]
 
 
-def test_switches_with_atoms_do_not_spoil_the_bound_of_plans_without() -> None:
+def test_switches_with_atoms_do_not_spoil_the_bound_of_plans_without():
     """No roughness of theirs is known: in one range with plans without them the bound falls below 0."""
     rng = np.random.default_rng(0)
     instance, _ = heterogeneous_instance_with_plan(rng, clusters=3, datasets=3, models=3, maximum_epochs=40)
@@ -169,7 +167,7 @@ def test_switches_with_atoms_do_not_spoil_the_bound_of_plans_without() -> None:
     assert max(proof._by_tilts(lambda: False)) > 2.5 * by_moments > 0
 
 
-def test_many_normal_epochs_have_a_bound_of_nearly_their_least_number() -> None:
+def test_many_normal_epochs_have_a_bound_of_nearly_their_least_number():
     """K / 10 - z (K)**(1/2) / 10 >= 10; every epoch costs 3 * 8 / (2 - 0.5) = 16 at its deadline."""
     base = plain(maximum_time=None, round_deadline=2.0, epochs=150, target=0.0)
     model = msgspec.structs.replace(base.models[0], improvement=gain(Normal(mean=0.1, variance=0.01)))

@@ -12,23 +12,23 @@ from depl.heuristics.bounds.outlook import Outlook
 from depl.heuristics.bounds.requirement import Requirement, VarianceRange, fall_of
 from depl.heuristics.data.sites import DataFactors, Site, Sites, transfers_of
 from depl.instances.heterogeneous import heterogeneous_instance
-from depl.models.problem.instance import Cluster, Instance
+from depl.models.problem.instance import Cluster
 from depl.models.problem.learning import PowerDataLaw
 from tests.cases.loop_cases import crowded, nonempty_sets
 
 NEEDED = Requirement(3.0, (VarianceRange(0.0, 9.0, 0.0, 0.0),))
 
 
-def made(instance: Instance) -> Outlook:
+def made(instance):
     return Outlook(instance, Learning.of(instance), DataFactors(instance))
 
 
 @pytest.fixture(scope="module")
-def crowd() -> Instance:
+def crowd():
     return crowded(np.random.default_rng([6, 15]), PowerDataLaw(p=0.5), datasets=6, clusters=2)
 
 
-def test_the_guide_is_near_the_bound_of_all_sites(crowd: Instance) -> None:
+def test_the_guide_is_near_the_bound_of_all_sites(crowd):
     """Fractional sets at 96 volumes in place of 63 sets on each cluster: cheaper, but not by much."""
     outlook = made(crowd)
     guided = outlook.bound(NEEDED, outlook.start(NEEDED))
@@ -43,7 +43,7 @@ def test_the_guide_is_near_the_bound_of_all_sites(crowd: Instance) -> None:
     assert guided.value <= exact.value * 1.01
 
 
-def test_clusters_that_miss_the_deadline_are_no_sites(crowd: Instance) -> None:
+def test_clusters_that_miss_the_deadline_are_no_sites(crowd):
     slow = Cluster(name="c1", capacity=1e-3, bandwidth=1e-3, unit_cost=1)
     outlook = made(crowd.replace(clusters=(crowd.clusters[0], slow), round_deadline=5.0))
     bound = outlook.bound(NEEDED, outlook.start(NEEDED))
@@ -53,7 +53,7 @@ def test_clusters_that_miss_the_deadline_are_no_sites(crowd: Instance) -> None:
     assert math.isfinite(bound.value)
 
 
-def test_clusters_that_are_worth_their_transfers_in_some_epochs_are_charged_there() -> None:
+def test_clusters_that_are_worth_their_transfers_in_some_epochs_are_charged_there():
     rng = np.random.default_rng(1)
     instance = heterogeneous_instance(rng, clusters=12, datasets=12, models=3, maximum_epochs=60)
     outlook, needed = made(instance), Requirement(fall_of(instance), (VarianceRange(0.0, 9.0, 0.0, 0.0),))

@@ -11,7 +11,7 @@ from depl.heuristics.bounds.tilted_kernels import tilted_costs
 from depl.models.risk.lower_bound.laws import STEP
 
 
-def read(table: np.ndarray, column: float) -> float:
+def read(table, column):
     """One row as the kernel reads it: constant before the first column, on beyond the last."""
     if not column > 0:
         return float(table[0])
@@ -19,7 +19,7 @@ def read(table: np.ndarray, column: float) -> float:
     return float(table[left] + (column - left) * (table[left + 1] - table[left]))
 
 
-def tables(rng: np.random.Generator, columns: int) -> np.ndarray:
+def tables(rng, columns):
     """Rising and falling, convex and concave, smooth and rough rows."""
     x = np.arange(columns) * STEP
     return np.array(
@@ -35,7 +35,7 @@ def tables(rng: np.random.Generator, columns: int) -> np.ndarray:
     )
 
 
-def test_lines_through_what_is_read_at_both_ends_lie_below_the_table() -> None:
+def test_lines_through_what_is_read_at_both_ends_lie_below_the_table():
     rng = np.random.default_rng([17, 1])
     rows = tables(rng, 60)
     table, sag, _ = _with_floors(rows, from_left=True)
@@ -60,7 +60,7 @@ def test_lines_through_what_is_read_at_both_ends_lie_below_the_table() -> None:
 
 
 @pytest.mark.parametrize("apart", [True, False])
-def test_the_compiled_loop_finds_what_numpy_finds(apart: bool) -> None:
+def test_the_compiled_loop_finds_what_numpy_finds(apart):
     rng = np.random.default_rng([17, 2])
     for trial in range(4):
         epochs, models, pairs = 4, 3, int(rng.integers(1, 40))

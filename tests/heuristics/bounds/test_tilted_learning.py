@@ -6,27 +6,24 @@ A plan's target is put where the plan just meets it, as certified. Divergences a
 
 import itertools
 import math
-from collections.abc import Iterator
 
 import msgspec
 import numpy as np
 import pytest
 
 from depl.heuristics.bounds.learning import Learning
-from depl.heuristics.bounds.requirement import VarianceRange
-from depl.heuristics.bounds.tilted_learning import COARSE, FINE, Tilt, TiltedLearning
+from depl.heuristics.bounds.tilted_learning import COARSE, FINE, TiltedLearning
 from depl.heuristics.data.sites import DataFactors, listed_sites
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.problem.epochs import FinalLoss, Term
-from depl.models.problem.instance import Instance
-from depl.models.problem.laws import InverseGamma, Lognormal, Normal, StudentT
+from depl.models.problem.epochs import Term
+from depl.models.problem.laws import InverseGamma, Lognormal, Normal
 from depl.models.risk.certify import certified_quantile, certified_violation
 from depl.models.risk.lower_bound.switches import TiltedSwitch
 from tests.oracles.tilted import tilted_term
 from tests.problems import drawn, student, switches
 
 
-def sequence(rng: np.random.Generator, learning: Learning, most: int) -> list[int]:
+def sequence(rng, learning, most):
     """Models of a random plan that switches now and then."""
     count = int(rng.integers(1, min(most, len(learning.runs)) + 1))
     stay, before, models = rng.choice([0.5, 0.9, 0.98]), len(learning.switches) - 1, list[int]()
@@ -40,7 +37,7 @@ def sequence(rng: np.random.Generator, learning: Learning, most: int) -> list[in
     return models
 
 
-def epochs_of(learning: Learning, models: list[int], factors: list[float]) -> Iterator[tuple[Term, bool]]:
+def epochs_of(learning, models, factors):
     """Terms of a plan with their factors; whether they are switches."""
     before = len(learning.switches) - 1
     for k, (m, factor) in enumerate(zip(models, factors, strict=True)):
@@ -51,7 +48,7 @@ def epochs_of(learning: Learning, models: list[int], factors: list[float]) -> It
         before = m
 
 
-def seen(terms: list[tuple[Term, bool]], constant: float, rate: float) -> tuple[float, float]:
+def seen(terms, constant, rate):
     """H and the mean final loss of a plan under the tilt by s."""
     divergence, loss = 0.0, constant
     for term, changes in terms:
@@ -64,7 +61,7 @@ def seen(terms: list[tuple[Term, bool]], constant: float, rate: float) -> tuple[
     return divergence, loss
 
 
-def excess_of(terms: list[tuple[Term, bool]], rate: float, roughest: float) -> tuple[float, float]:
+def excess_of(terms, rate, roughest):
     """B of a plan, and the roughness of its switches, each counted up to a value."""
     excess = rough = 0.0
     for term, changes in terms:
@@ -79,9 +76,7 @@ def excess_of(terms: list[tuple[Term, bool]], rate: float, roughest: float) -> t
     return excess, rough
 
 
-def excess_by_tables(
-    tables: TiltedLearning, tilt: Tilt, models: list[int], factors: list[float]
-) -> tuple[float, float]:
+def excess_by_tables(tables, tilt, models, factors):
     """Between which B lies."""
     k, m = np.arange(len(models)), np.array(models)
     before = np.array([len(tilt.switch_excesses) - 1, *models[:-1]])
@@ -94,7 +89,7 @@ def excess_by_tables(
     return low + switches, high + switches
 
 
-def check(instance: Instance, rng: np.random.Generator, plans: int, most: int, fine: bool = False) -> int:
+def check(instance, rng, plans, most, fine=False):
     """Plans of an instance that are in their class and obey it; how many were looked at."""
     learning, data = Learning.of(instance), DataFactors(instance)
     allowed = sorted({data.of(site.datasets) for site in listed_sites(instance)})
@@ -121,7 +116,7 @@ def check(instance: Instance, rng: np.random.Generator, plans: int, most: int, f
     return done
 
 
-def obeys(tables: TiltedLearning, models: list[int], factors: list[float], loss: FinalLoss) -> bool:
+def obeys(tables, models, factors, loss):
     """Whether something is asked of the plan; it is met in any case."""
     assert all(a < b for a, b in itertools.pairwise(tables.rates))
     terms = list(epochs_of(tables.learning, models, factors))
@@ -153,7 +148,7 @@ def obeys(tables: TiltedLearning, models: list[int], factors: list[float], loss:
     return asked
 
 
-def inside(piece: VarianceRange, divergence: float, excess: float, rough: float) -> bool:
+def inside(piece, divergence, excess, rough):
     """Whether a plan lies in a range, but for rounding."""
     return (
         piece.low * (1 - 1e-9) <= divergence <= piece.high * (1 + 1e-9)
@@ -162,17 +157,17 @@ def inside(piece: VarianceRange, divergence: float, excess: float, rough: float)
     )
 
 
-def margin_at(piece: VarianceRange, divergence: float, excess: float) -> float:
+def margin_at(piece, divergence, excess):
     share = (divergence - piece.low) / (piece.high - piece.low)
     beyond = piece.slope * (excess - piece.excess_low) if piece.slope else 0.0
     return piece.margin_low + share * (piece.margin_high - piece.margin_low) + beyond
 
 
-def tables_fall(tables: TiltedLearning) -> float:
+def tables_fall(tables):
     return tables.instance.target.initial_loss - tables.instance.target.maximum_loss - 1e-9
 
 
-def mixed(rng: np.random.Generator, given: Instance) -> Instance:
+def mixed(rng, given):
     """Models of very different laws and Student-t switches, some of them wild, some lowering the loss."""
     models = []
     for item in given.models:
@@ -187,7 +182,7 @@ def mixed(rng: np.random.Generator, given: Instance) -> Instance:
         models.append(msgspec.structs.replace(item, improvement=improvement))
     unit = abs(float(Learning.of(given).gains.mean()))
 
-    def law() -> StudentT | Normal:
+    def law():
         scale, location = unit * math.exp(rng.uniform(-2, 1.5)), unit * float(rng.uniform(-0.5, 2))
         free = student(float(rng.uniform(1.2, 12)), location, scale)
         return (
@@ -201,7 +196,7 @@ def mixed(rng: np.random.Generator, given: Instance) -> Instance:
     return given.replace(models=tuple(models), switches=switches({pair: law() for pair in pairs}))
 
 
-def of_many_epochs(seed: int, count: int, wild: bool) -> Iterator[Instance]:
+def of_many_epochs(seed, count, wild):
     """Drawn ones, or those of which all laws are changed."""
     sizes = {"models": (2, 4), "clusters": (1, 2), "datasets": (1, 4), "maximum_epochs": (20, 60)}
     rng = np.random.default_rng([15, seed])
@@ -221,7 +216,7 @@ def of_many_epochs(seed: int, count: int, wild: bool) -> Iterator[Instance]:
         pytest.param(0.999, False, False, id="nearly all of the probability"),
     ],
 )
-def test_random_feasible_plans_obey_their_class(level: float | None, wild: bool, fine: bool) -> None:
+def test_random_feasible_plans_obey_their_class(level, wild, fine):
     rng, done = np.random.default_rng([14, 1]), 0
     for instance in of_many_epochs(4, 3, wild):
         asked = instance if level is None else instance.replace(quantile_level=level)

@@ -9,19 +9,18 @@ import pytest
 from depl.heuristics.bounds.volume_bound import Frontier
 from depl.heuristics.data.sites import DataFactors, Site, transfers_of
 from depl.models.problem.epochs import load
-from depl.models.problem.instance import Cluster, Instance
-from depl.models.problem.learning import DataLaw, PowerDataLaw
+from depl.models.problem.learning import PowerDataLaw
 from tests.cases.loop_cases import DATA_LAWS, TABLES, crowded, nonempty_sets, psi, tabled
 from tests.problems import datasets, model, site
 from tests.problems import instance as made
 
 
 @pytest.fixture(scope="module")
-def crowd() -> Instance:
+def crowd():
     return crowded(np.random.default_rng([6, 21]), PowerDataLaw(p=0.5))
 
 
-def frontier_values(frontier: Frontier, lam: float, gain: float, gain_price: float, nu: float) -> np.ndarray:
+def frontier_values(frontier, lam, gain, gain_price, nu):
     """The least reduced cost of an epoch over the entries, for every model."""
     priced = frontier.at(lam).psi[0]
     factor = frontier.factors if gain > 0 else frontier.low
@@ -29,7 +28,7 @@ def frontier_values(frontier: Frontier, lam: float, gain: float, gain_price: flo
     return np.min(priced - gain_price * factor * gain + nu * h**2, axis=1)
 
 
-def least_site(instance: Instance, lam: float, gain: float, gain_price: float, nu: float) -> list[float]:
+def least_site(instance, lam, gain, gain_price, nu):
     """The least reduced cost of an epoch over all real sites, in scalars."""
     tau = math.inf if instance.target.round_deadline is None else instance.target.round_deadline
     epochs, found = range(1, instance.target.maximum_epochs + 1), []
@@ -47,7 +46,7 @@ def least_site(instance: Instance, lam: float, gain: float, gain_price: float, n
 
 
 @pytest.mark.parametrize("law", DATA_LAWS)
-def test_two_entries_per_interval_bound_every_real_site_at_every_epoch(law: DataLaw | None) -> None:
+def test_two_entries_per_interval_bound_every_real_site_at_every_epoch(law):
     """Few intervals too: the proof does not need short ones. Work is that of the data, or from tables."""
     place = DATA_LAWS.index(law)
     rng = np.random.default_rng(place)
@@ -64,7 +63,7 @@ def test_two_entries_per_interval_bound_every_real_site_at_every_epoch(law: Data
             assert (bound <= least + 1e-9 * abs(least)).all()
 
 
-def of_equal_data(volume: float, place: Cluster, *, size: float, law: DataLaw | None = None) -> Instance:
+def of_equal_data(volume, place, *, size, law=None):
     """Six datasets alike on one cluster within 1, a model of demand 1."""
     equal = datasets(**{f"d{i}": volume for i in range(6)})
     net = model("net", 1, 1, size)
@@ -72,7 +71,7 @@ def of_equal_data(volume: float, place: Cluster, *, size: float, law: DataLaw | 
 
 
 @pytest.mark.parametrize("intervals", [1, 7, 400])
-def test_a_round_deadline_inside_an_interval_leaves_the_sites_that_keep_it(intervals: int) -> None:
+def test_a_round_deadline_inside_an_interval_leaves_the_sites_that_keep_it(intervals):
     """Five of six equal datasets keep the deadline, all six do not; gains are worth more than they cost."""
     instance = of_equal_data(1.0, site("c0", 5, 1, 1), size=0, law=PowerDataLaw(p=1))
     frontier = Frontier.of(instance, DataFactors(instance), intervals)
@@ -85,7 +84,7 @@ def test_a_round_deadline_inside_an_interval_leaves_the_sites_that_keep_it(inter
         assert np.isfinite(frontier.at(lam).psi).any()
 
 
-def test_dividing_the_intervals_that_decide_raises_the_bound_and_keeps_it_one(crowd: Instance) -> None:
+def test_dividing_the_intervals_that_decide_raises_the_bound_and_keeps_it_one(crowd):
     factors, gain = DataFactors(crowd), 1.0
     frontier = Frontier.of(crowd, factors, 6)
     lam, price = 2.0, 40.0
@@ -104,7 +103,7 @@ def test_dividing_the_intervals_that_decide_raises_the_bound_and_keeps_it_one(cr
     assert before.min() > first.min()
 
 
-def test_the_deadline_of_a_frontier_has_the_tolerance_of_a_plan() -> None:
+def test_the_deadline_of_a_frontier_has_the_tolerance_of_a_plan():
     """Sending alone takes all of tau but a billionth: a plan may do that, so the frontier must."""
     instance = of_equal_data(0.5, site("c0", 1e10, 1, 1e-9), size=1)
     least = least_site(instance, 1.0, 1.0, 0.0, 0.0)[0]
@@ -114,7 +113,7 @@ def test_the_deadline_of_a_frontier_has_the_tolerance_of_a_plan() -> None:
     assert frontier.fastest.min() <= 1 + 1e-9
 
 
-def test_restricted_frontiers_are_those_of_fewer_clusters() -> None:
+def test_restricted_frontiers_are_those_of_fewer_clusters():
     crowd = crowded(np.random.default_rng(5), PowerDataLaw(p=0.5))
     factors = DataFactors(crowd)
     alone = [
@@ -130,7 +129,7 @@ def test_restricted_frontiers_are_those_of_fewer_clusters() -> None:
         assert (which == parts[:, 0].argmin(axis=0)).all()
 
 
-def test_charges_in_any_shares_bound_all_plans_of_a_small_instance() -> None:
+def test_charges_in_any_shares_bound_all_plans_of_a_small_instance():
     """All sequences of three epochs on all data of two clusters; each cluster pays for its data once."""
     rng = np.random.default_rng([41, 0])
     instance = crowded(rng, PowerDataLaw(p=0.6), datasets=3, clusters=2, models=1, epochs=3)
@@ -161,7 +160,7 @@ def test_charges_in_any_shares_bound_all_plans_of_a_small_instance() -> None:
     )
 
 
-def test_shares_above_one_are_taken_back_to_one(crowd: Instance) -> None:
+def test_shares_above_one_are_taken_back_to_one(crowd):
     frontier, epochs = Frontier.of(crowd, DataFactors(crowd), 400), crowd.target.maximum_epochs
     asked = np.linspace(0, 2 * epochs, epochs)[:, None] * np.array([1.0, 0.5, 1 / epochs])
     shared = frontier.charged(asked, np.arange(epochs))

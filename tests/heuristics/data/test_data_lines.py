@@ -8,7 +8,7 @@ import pytest
 from depl.heuristics.data.data_lines import RATES, corner_lines, tangents
 
 
-def drawn(seed: int, datasets: int = 7) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def drawn(seed, datasets=7):
     """Volumes, work and transfers of several magnitudes; some transfers are free."""
     rng = np.random.default_rng([6, 31, seed])
     volumes, work = np.exp(rng.normal(size=(2, datasets)))
@@ -16,19 +16,19 @@ def drawn(seed: int, datasets: int = 7) -> tuple[np.ndarray, np.ndarray, np.ndar
     return volumes, work, transfers
 
 
-def all_sets(*columns: np.ndarray) -> np.ndarray:
+def all_sets(*columns):
     """Sums over all nonempty sets, one row each."""
     chosen = np.array(list(itertools.product((0, 1), repeat=len(columns[0]))))[1:]
     return np.stack([chosen @ column for column in columns])
 
 
-def ends_of(volumes: np.ndarray, intervals: int) -> np.ndarray:
+def ends_of(volumes, intervals):
     total = volumes.sum() * (1 + 1e-12)
     return np.linspace(volumes.min() * (1 - 1e-12), total, intervals + 1)
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_no_set_is_below_all_corners_in_any_direction(seed: int) -> None:
+def test_no_set_is_below_all_corners_in_any_direction(seed):
     """a c + b F and sqrt(c) + b F of every set are at least those of the best corner, whatever the rates."""
     columns, rng = drawn(seed), np.random.default_rng(seed)
     volume, c, paid = all_sets(*columns)
@@ -46,7 +46,7 @@ def test_no_set_is_below_all_corners_in_any_direction(seed: int) -> None:
             assert (f(c) + weight * paid >= least * (1 - 1e-9)).all()
 
 
-def test_free_data_at_home_bend_the_charges_and_the_line_stays_below_them() -> None:
+def test_free_data_at_home_bend_the_charges_and_the_line_stays_below_them():
     """F(Q) is 0 up to the volume 1 of the home data and then rises: a tangent must not be cut off at 0."""
     costs, volumes = np.array([0.0, 10.0]), np.array([1.0, 1.0])
     for low, high in ((0.5, 1.6), (1 - 1e-3, 1.2), (0.2, 0.9), (1.5, 2.0)):  # middles right and left of 1

@@ -11,26 +11,26 @@ from hypothesis import strategies as st
 from depl.benchmarks.studies.helpers.set_functions import LAWS, random_selection
 from depl.heuristics.data.epochs_needed import NeededEpochs
 from depl.heuristics.data.one_density import by_halves, by_reachable_sums, inner_minimum, one_density
-from depl.heuristics.data.problem import SelectionProblem, selection_of_numbers
+from depl.heuristics.data.problem import selection_of_numbers
 from depl.heuristics.data.select import branch_and_bound
 from depl.models.problem.learning import LogDataLaw, PowerDataLaw
 from tests.cases.selection_cases import interior_selection
 from tests.oracles.subset_sum import subset_sum
 
 
-def neighbours(volumes: list[float], target: float) -> tuple[float, float]:
+def neighbours(volumes, target):
     """The sums next to the target, over all subsets."""
     sums = [math.fsum(part) for k in range(len(volumes) + 1) for part in itertools.combinations(volumes, k)]
     below = max((total for total in sums if total <= target), default=-math.inf)
     return below, min((total for total in sums if total >= target), default=math.inf)
 
 
-def with_one_density(problem: SelectionProblem, volumes: np.ndarray, density: float) -> SelectionProblem:
+def with_one_density(problem, volumes, density):
     return selection_of_numbers(problem.needed, volumes, density * volumes, problem.fixed_duration)
 
 
 @given(st.lists(st.integers(1, 60), min_size=1, max_size=9), st.floats(0, 1))
-def test_both_ways_find_the_sums_next_to_a_volume(numbers: list[int], share: float) -> None:
+def test_both_ways_find_the_sums_next_to_a_volume(numbers, share):
     volumes = [number / 4 for number in numbers]
     target = share * sum(volumes)
     expected = neighbours(volumes, target)
@@ -41,7 +41,7 @@ def test_both_ways_find_the_sums_next_to_a_volume(numbers: list[int], share: flo
 
 
 @pytest.mark.parametrize("law", LAWS)
-def test_one_density_is_solved_at_the_root_and_equals_all_sets(law: str) -> None:
+def test_one_density_is_solved_at_the_root_and_equals_all_sets(law):
     rng = np.random.default_rng(LAWS.index(law))
     inside = 0
     for trial in range(12):
@@ -60,7 +60,7 @@ def test_one_density_is_solved_at_the_root_and_equals_all_sets(law: str) -> None
 
 
 @pytest.mark.parametrize("size", [40, 300])
-def test_many_datasets_of_one_density_equal_dynamic_programming(size: int) -> None:
+def test_many_datasets_of_one_density_equal_dynamic_programming(size):
     rng = np.random.default_rng(size)
     for law in LAWS:
         needed = interior_selection(rng, size, law).needed
@@ -73,7 +73,7 @@ def test_many_datasets_of_one_density_equal_dynamic_programming(size: int) -> No
         assert found.value == pytest.approx(value, rel=1e-12)
 
 
-def test_density_is_one_only_without_prices_and_for_laws_of_volume() -> None:
+def test_density_is_one_only_without_prices_and_for_laws_of_volume():
     needed = NeededEpochs(PowerDataLaw(p=0.5))
     assert one_density(selection_of_numbers(needed, [1.0, 3.0], [2.0, 6.0])) == 2.0
     assert one_density(selection_of_numbers(needed, [1.0, 3.0], [2.0, 6.1])) is None

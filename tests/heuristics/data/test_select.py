@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from depl.benchmarks.studies.helpers.set_functions import LAWS, communicating_selection, random_selection
 from depl.heuristics.data.epochs_needed import NeededEpochs, TabledEpochs
-from depl.heuristics.data.problem import SelectionProblem, selection_of_numbers, selection_problem
+from depl.heuristics.data.problem import selection_of_numbers, selection_problem
 from depl.heuristics.data.select import (
     MOST_LISTED,
     Rule,
@@ -34,7 +34,7 @@ from depl.models.problem.learning import (
 from tests.oracles.subset_sum import subset_sum
 
 
-def best_of_all(problem: SelectionProblem, nonempty: bool = True) -> tuple[float, frozenset[int]]:
+def best_of_all(problem, nonempty=True):
     """The least of K^(Q) (t0 + sum tau) + sum beta over all sets, K^ written out once more, and its set."""
     law, first = problem.needed.law, 1 if nonempty else 0
     sets = (np.arange(first, 1 << problem.size)[:, None] >> np.arange(problem.size)) & 1
@@ -55,7 +55,7 @@ def best_of_all(problem: SelectionProblem, nonempty: bool = True) -> tuple[float
     return float(values[best]), frozenset(np.flatnonzero(sets[best]).tolist())
 
 
-def drawn(seed: int, count: int, largest: int = 9, **options) -> list[SelectionProblem]:
+def drawn(seed, count, largest=9, **options):
     rng = np.random.default_rng(seed)
     return [random_selection(rng, int(rng.integers(1, largest + 1)), **options) for _ in range(count)]
 
@@ -63,7 +63,7 @@ def drawn(seed: int, count: int, largest: int = 9, **options) -> list[SelectionP
 # --- what follows from an instance --------------------------------------------------------------------
 
 
-def test_the_model_of_largest_demand_and_the_cluster_with_most_resources_are_assumed(steady) -> None:
+def test_the_model_of_largest_demand_and_the_cluster_with_most_resources_are_assumed(steady):
     improvement = ConstantImprovement(noise=Deterministic(value=2))
     instance = steady.replace(
         clusters=(
@@ -96,7 +96,7 @@ def test_the_model_of_largest_demand_and_the_cluster_with_most_resources_are_ass
         assert ratio == pytest.approx(instance.learning_factor(names) / expected)
 
 
-def test_tables_of_compute_take_the_epoch_and_the_model_with_most_work(steady) -> None:
+def test_tables_of_compute_take_the_epoch_and_the_model_with_most_work(steady):
     improvement = ConstantImprovement(noise=Deterministic(value=2))
     each = Model(
         name="each",
@@ -116,7 +116,7 @@ def test_tables_of_compute_take_the_epoch_and_the_model_with_most_work(steady) -
     assert fixed.fixed_duration == 0.5 + 6.0
 
 
-def test_a_table_of_epochs_is_enumerated(steady) -> None:
+def test_a_table_of_epochs_is_enumerated(steady):
     """K^ = 4, 3, 2 for {a}, {b}, both; tau = 0.8 a + 1.2 b with t0 = 0.5: 5.2, 5.1, 5.0."""
     instance = steady.replace(
         datasets=[Dataset(name="a", volume=4), Dataset(name="b", volume=6)],
@@ -145,7 +145,7 @@ def test_a_table_of_epochs_is_enumerated(steady) -> None:
 
 
 @given(st.floats(0.05, 20), st.floats(0.01, 30), st.sampled_from(LAWS))
-def test_the_reciprocal_is_convex_where_the_rule_says_so(low: float, b: float, kind: str) -> None:
+def test_the_reciprocal_is_convex_where_the_rule_says_so(low, b, kind):
     law = {
         "log": LogDataLaw(a=b * (math.log(50) + 1), b=b),
         "inverse_log": InverseLogDataLaw(),
@@ -163,8 +163,8 @@ def test_the_reciprocal_is_convex_where_the_rule_says_so(low: float, b: float, k
 # --- rules against all subsets ------------------------------------------------------------------------
 
 
-def test_every_selection_of_a_sample_is_the_best_of_all_sets() -> None:
-    rules: Counter[Rule] = Counter()
+def test_every_selection_of_a_sample_is_the_best_of_all_sets():
+    rules = Counter()
     rng = np.random.default_rng(555)
     not_submodular = [communicating_selection(rng, int(rng.integers(4, 9))) for _ in range(15)]
     for problems, priced in (
@@ -186,7 +186,7 @@ def test_every_selection_of_a_sample_is_the_best_of_all_sets() -> None:
     assert min(rules[rule] for rule in (Rule.PREFIX, Rule.BRANCHING)) >= 4
 
 
-def test_a_plain_prefix_is_not_enough_where_a_dataset_has_to_be_used() -> None:
+def test_a_plain_prefix_is_not_enough_where_a_dataset_has_to_be_used():
     """The counterexample of the design: the best prefix costs 1.372, the other dataset alone 1.200."""
     law = LogDataLaw(a=1.3068, b=1.0)
     problem = selection_of_numbers(NeededEpochs(law), [1.0, 0.5], [1.0, 0.55], 0.05)
@@ -203,7 +203,7 @@ def test_a_plain_prefix_is_not_enough_where_a_dataset_has_to_be_used() -> None:
 
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("size", [30, 200])
-def test_branch_and_bound_equals_dynamic_programming_on_whole_volumes(law: str, size: int) -> None:
+def test_branch_and_bound_equals_dynamic_programming_on_whole_volumes(law, size):
     rng = np.random.default_rng(size)
     for _ in range(2):
         volumes = rng.integers(1, 60, size).astype(float)
@@ -222,7 +222,7 @@ def test_branch_and_bound_equals_dynamic_programming_on_whole_volumes(law: str, 
 # --- bounds -------------------------------------------------------------------------------------------
 
 
-def test_a_search_that_is_stopped_keeps_a_valid_bound_and_is_not_called_optimal() -> None:
+def test_a_search_that_is_stopped_keeps_a_valid_bound_and_is_not_called_optimal():
     volumes = np.array([7.0, 7, 5, 5, 5, 3])  # no half: their best sums are near each other (PARTITION)
     half = volumes.sum() / 2
     problem = selection_of_numbers(
@@ -253,12 +253,12 @@ def test_a_search_that_is_stopped_keeps_a_valid_bound_and_is_not_called_optimal(
         (([100.0], [1.0], 0.0), "K\\^ must be positive"),
     ],
 )
-def test_what_is_no_problem_is_refused(numbers, message: str) -> None:
+def test_what_is_no_problem_is_refused(numbers, message):
     with pytest.raises(InvalidInputError, match=message):
         selection_of_numbers(NeededEpochs(LogDataLaw(a=4.0, b=1.0)), *numbers)
 
 
-def test_what_is_not_covered_is_refused_in_words(tiny) -> None:
+def test_what_is_not_covered_is_refused_in_words(tiny):
     (problem,) = drawn(8, 1, priced=True)
     many = random_selection(np.random.default_rng(8), MOST_LISTED + 1, priced=True)
     with pytest.raises(NotCoveredError, match=f"of {MOST_LISTED} datasets at most; not {MOST_LISTED + 1}"):

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from depl.benchmarks.studies.helpers.set_functions import LAWS, random_selection
-from depl.heuristics.data.epochs_needed import NeededEpochs, VolumeLaw
+from depl.heuristics.data.epochs_needed import NeededEpochs
 from depl.heuristics.data.problem import selection_of_numbers
 from depl.heuristics.data.set_function import selection_function, single_density, submodular_by_condition
 from depl.heuristics.submodular.function import UNKNOWN, Verdict, all_gains, exhaustive, subset_of_index
@@ -18,7 +18,7 @@ from depl.models.problem.learning import InverseLogDataLaw, LogDataLaw, PowerDat
 from tests.oracles.sixty_digits import exact_product
 
 
-def law_of(kind: str, base: float, power: float = 0.4):
+def law_of(kind, base, power=0.4):
     return {
         "log": LogDataLaw(a=100.0, b=1.0, base_volume=base),
         "inverse_log": InverseLogDataLaw(base_volume=base),
@@ -37,7 +37,7 @@ def law_of(kind: str, base: float, power: float = 0.4):
         ("inverse_log", 0.0, 1e-9, False),
     ],
 )
-def test_the_conditions_of_e4_at_their_edge(kind: str, base: float, t0: float, concave: bool) -> None:
+def test_the_conditions_of_e4_at_their_edge(kind, base, t0, concave):
     """T = t0 + t1 Q with t1 = 1, so that T without added volume is t0 + Q0."""
     law = PowerDataLaw(p=0.4, base_volume=base) if kind == "power" else law_of(kind, base)
     if kind == "power" and t0 == 3.0:
@@ -59,7 +59,7 @@ def test_the_conditions_decide_concavity_of_the_product(base, t0, kind, power):
 
 
 @pytest.mark.parametrize("law", LAWS)
-def test_what_the_conditions_prove_all_triples_prove_too(law: str) -> None:
+def test_what_the_conditions_prove_all_triples_prove_too(law):
     rng = np.random.default_rng(3)
     verdicts = []
     for _ in range(20):
@@ -77,7 +77,7 @@ def test_what_the_conditions_prove_all_triples_prove_too(law: str) -> None:
     assert (Verdict.UNKNOWN, Verdict.REFUTED) in verdicts
 
 
-def test_an_infinite_value_without_data_is_never_proved_and_a_forced_dataset_makes_it_finite() -> None:
+def test_an_infinite_value_without_data_is_never_proved_and_a_forced_dataset_makes_it_finite():
     problem = selection_of_numbers(NeededEpochs(PowerDataLaw(p=0.5)), [4.0, 1.0, 1.0], [4.0, 1.0, 1.0])
     assert submodular_by_condition(problem) is UNKNOWN
     with pytest.raises(InvalidInputError, match="infinite without data"):
@@ -97,7 +97,7 @@ def test_an_infinite_value_without_data_is_never_proved_and_a_forced_dataset_mak
         (InverseLogDataLaw(a=3.0), 3e3),
     ],
 )
-def test_gains_are_off_by_no_more_than_is_granted(law: VolumeLaw, largest: float) -> None:
+def test_gains_are_off_by_no_more_than_is_granted(law, largest):
     """Against rational numbers with 55 digits of the logarithm or power, also where a and b ln Q cancel."""
     rng = np.random.default_rng(3)
     for _ in range(3):

@@ -5,20 +5,20 @@ import pytest
 
 from depl.heuristics.data.sites import DataFactors, has_frontier, may_be_listed
 from depl.instances.generator import random_instances
-from depl.models.problem.instance import ComputeTable, Instance, Model
-from depl.models.problem.learning import DataLaw, SubsetEpochs, TableDataLaw
+from depl.models.problem.instance import ComputeTable, Model
+from depl.models.problem.learning import SubsetEpochs, TableDataLaw
 from tests.cases.loop_cases import DATA_LAWS, crowded, nonempty_sets
 
 
 @pytest.fixture(scope="module")
-def drawn() -> tuple[Instance, ...]:
+def drawn():
     return random_instances(np.random.default_rng([6, 1]), 25, datasets=(1, 4), maximum_epochs=(1, 6))
 
 
 # --- h -------------------------------------------------------------------------------------------------
 
 
-def test_h_is_that_of_the_instance_whatever_the_data_law(drawn: tuple[Instance, ...]) -> None:
+def test_h_is_that_of_the_instance_whatever_the_data_law(drawn):
     kinds = set()
     for instance in drawn:
         factors = DataFactors(instance)
@@ -33,7 +33,7 @@ def test_h_is_that_of_the_instance_whatever_the_data_law(drawn: tuple[Instance, 
 
 
 @pytest.mark.parametrize("law", DATA_LAWS)
-def test_lines_lie_above_and_below_h_on_its_interval(law: DataLaw | None) -> None:
+def test_lines_lie_above_and_below_h_on_its_interval(law):
     instance = crowded(np.random.default_rng(3), law)
     factors = DataFactors(instance)
     total = sum(item.volume for item in instance.datasets)
@@ -49,7 +49,7 @@ def test_lines_lie_above_and_below_h_on_its_interval(law: DataLaw | None) -> Non
 # --- listed sites --------------------------------------------------------------------------------------
 
 
-def test_many_pairs_have_a_frontier_unless_tables_decide(steady: Instance) -> None:
+def test_many_pairs_have_a_frontier_unless_tables_decide(steady):
     crowd = crowded(np.random.default_rng(1), datasets=8)
     assert has_frontier(crowd)
     table = (ComputeTable(epochs=(1.0,) * 5),)

@@ -10,8 +10,7 @@ from scipy import special
 from depl.heuristics.bounds.learning import Learning
 from depl.heuristics.depl.labels import Cumulants, Judge, Reference, Saddle
 from depl.heuristics.paths.additive_labels import best_rate
-from depl.models.problem.epochs import FinalLoss, Term
-from depl.models.problem.instance import Instance
+from depl.models.problem.epochs import Term
 from depl.models.problem.laws import Empirical, InverseGamma, Lognormal, Normal
 from depl.models.risk.certify import certified_quantile, certified_violation
 from depl.models.risk.transforms import centred_log_transform, transformable
@@ -20,7 +19,7 @@ from tests.problems import COIN, CUT, drawn, loss, student
 STANDARD = Normal(mean=0, variance=1)
 
 
-def sums(instance: Instance, rng: np.random.Generator, count: int) -> list[FinalLoss]:
+def sums(instance, rng, count):
     """Final losses of a few sequences on random data factors."""
     learning = Learning.of(instance)
     found = []
@@ -34,7 +33,7 @@ def sums(instance: Instance, rng: np.random.Generator, count: int) -> list[Final
 
 
 @pytest.fixture(scope="module")
-def some() -> tuple[Instance, ...]:
+def some():
     return drawn([6, 6], 40, maximum_epochs=(4, 12))
 
 
@@ -70,7 +69,7 @@ def test_a_reference_knows_mean_and_spread_and_nearly_the_quantile_and_the_rate(
 
 
 @pytest.mark.parametrize(("level", "deviation"), [(0.8, 5.0), (0.999, 0.3)])
-def test_a_normal_loss_has_closed_forms(bell: Instance, level: float, deviation: float) -> None:
+def test_a_normal_loss_has_closed_forms(bell, level, deviation):
     """With R = sqrt(2 ln 1/p): Chernoff's best rate is R / sigma, its bound R sigma, the quantile z sigma."""
     judge = Judge(bell.replace(quantile_level=level))
     reference = judge.reference(loss(7, (deviation / 2, STANDARD, 4)))
@@ -81,7 +80,7 @@ def test_a_normal_loss_has_closed_forms(bell: Instance, level: float, deviation:
     assert reference.share == pytest.approx(score / root, rel=0.02)
 
 
-def test_a_loss_without_randomness_is_its_own_quantile(steady: Instance) -> None:
+def test_a_loss_without_randomness_is_its_own_quantile(steady):
     judge = Judge(steady)
     reference = judge.reference(loss(5))
     assert reference == Reference(5.0, 0.0, 5.0, None, reference.share)
@@ -109,7 +108,7 @@ def test_what_is_met_is_certified_and_tails_are_not_below_the_violation(some):
                 assert tail <= known.upper * 1.01 + 1e-6
 
 
-def test_atoms_are_judged_exactly_when_they_are_few(bell: Instance) -> None:
+def test_atoms_are_judged_exactly_when_they_are_few(bell):
     """Ten fair coins: P(sum > 7) = 56 / 1024 and P(sum > 6) = 176 / 1024, so the 0.9 quantile is 7."""
     assert Judge(bell).reference(loss(0, (1, COIN, 10))).quantile == pytest.approx(7, abs=1e-6)
 

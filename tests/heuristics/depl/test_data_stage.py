@@ -2,7 +2,6 @@
 
 import itertools
 import math
-from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -11,18 +10,13 @@ from depl.heuristics.bounds.dual import Dual, start_prices
 from depl.heuristics.bounds.learning import Learning
 from depl.heuristics.bounds.requirement import Requirement, VarianceRange, largest_variance
 from depl.heuristics.data.sites import DataFactors, Sites, listed_sites
-from depl.heuristics.depl.data_stage import DataChoice, DataPart, DataStage
-from depl.models.problem.instance import Instance
-from depl.models.problem.plan import Plan
+from depl.heuristics.depl.data_stage import DataStage
 from tests.cases.loop_cases import moments
 from tests.oracles.brute_force import every_plan
 from tests.problems import drawn
 
-Assignment = dict[int, int]
-"""The site, by position, of every cluster that trains."""
 
-
-def staged(instance: Instance, requirement: Requirement) -> DataStage:
+def staged(instance, requirement):
     sites = Sites.of(instance, listed_sites(instance), DataFactors(instance))
     full = max(place.nodes * place.unit_cost * place.capacity for place in instance.clusters)
     highest_cost = instance.target.maximum_epochs * full + sum(row.cost for row in instance.transfers)
@@ -30,20 +24,20 @@ def staged(instance: Instance, requirement: Requirement) -> DataStage:
     return DataStage(sites, dual, instance.target.maximum_epochs, requirement)
 
 
-def begun(instance: Instance, requirement: Requirement) -> DataStage:
+def begun(instance, requirement):
     stage = staged(instance, requirement)
     stage.begin(start_prices(stage.dual, stage.everything(), requirement))
     return stage
 
 
-def anything(instance: Instance) -> Requirement:
+def anything(instance):
     """What every plan keeps."""
     learning = Learning.of(instance)
     largest = largest_variance(*learning.with_stand_ins())
     return Requirement(-100.0, (VarianceRange(0.0, largest, 0.0, 0.0),))
 
 
-def assignments(stage: DataStage) -> Iterator[Assignment]:
+def assignments(stage):
     """Every choice of clusters that train, with one site each."""
     sites = stage.sites.sites
     clusters = sorted({site.cluster for site in sites})
@@ -54,16 +48,16 @@ def assignments(stage: DataStage) -> Iterator[Assignment]:
             yield found
 
 
-def lies_in(assignment: Assignment, part: DataPart) -> bool:
+def lies_in(assignment, part):
     obliged = set(np.flatnonzero(part.obliged).tolist())
     return obliged <= set(assignment) and all(part.allowed[o] for o in assignment.values())
 
 
-def contained(stage: DataStage, assignment: Assignment, choice: DataChoice) -> bool:
+def contained(stage, assignment, choice):
     return all(choice.get(n) == stage.sites.sites[o].datasets for n, o in assignment.items())
 
 
-def of_plan(instance: Instance, stage: DataStage, plan: Plan) -> Assignment:
+def of_plan(instance, stage, plan):
     position = {(site.cluster, site.datasets): o for o, site in enumerate(stage.sites.sites)}
     names = [item.name for item in instance.clusters]
     return {

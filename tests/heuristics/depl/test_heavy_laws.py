@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from depl.models.problem.epochs import FinalLoss, Term
-from depl.models.problem.instance import Instance
-from depl.models.problem.laws import Lognormal, Normal, StudentT
+from depl.models.problem.laws import Lognormal, Normal
 from depl.models.risk.lower_bound.switches import TiltedSwitch
 from depl.models.risk.verdicts import LossClasses, PreparedVerdicts, Verdict
 from depl.models.solving import methods
@@ -24,7 +23,7 @@ WILD = student(0.4, 0.05, 0.1, -1e4, 1e4)
 NEAR = student(2.0, 0.05, 0.1, -1.0, 1.0)
 
 
-def heavy(seed: int) -> Instance:
+def heavy(seed):
     """Three models with a switch law of its own between any two, some cut far out."""
     rng = np.random.default_rng(seed)
     means = 0.5 * np.exp(rng.uniform(-0.5, 0.5, 3))
@@ -44,28 +43,28 @@ def heavy(seed: int) -> Instance:
 
 
 @pytest.fixture
-def switches(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+def switches(monkeypatch):
     """What the fake clock says; each switch that is tilted takes a second, and nothing else takes time."""
     now = [0.0]
     tilted = TiltedSwitch.of
 
-    def of(*arguments: object) -> TiltedSwitch:
+    def of(*arguments):
         now[0] += 1
-        return tilted(*arguments)  # type: ignore[arg-type]
+        return tilted(*arguments)
 
     monkeypatch.setattr(TiltedSwitch, "of", of)
     monkeypatch.setattr(time, "perf_counter", lambda: now[0])
     return now
 
 
-def test_the_bound_of_heavy_laws_leaves_time_for_a_plan(switches: list[float]) -> None:
+def test_the_bound_of_heavy_laws_leaves_time_for_a_plan(switches):
     outcome = methods.find("depl").run(heavy(0), Limits(time_limit=5, started=0.0))
     assert switches[0] <= 6
     assert outcome.plan is not None
     assert outcome.termination is Termination.TIME_LIMIT
 
 
-def losses(law: StudentT) -> list[FinalLoss]:
+def losses(law):
     """Some that meet the target of 0 with 0.95, and some that do not."""
     bell = Term(-1.0, Normal(mean=1.0, variance=0.04))
     return [

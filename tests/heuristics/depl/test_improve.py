@@ -11,23 +11,21 @@ from depl.heuristics.bounds.learning import Learning
 from depl.heuristics.data.sites import DataFactors, listed_sites
 from depl.heuristics.depl.improve import Polish, Start
 from depl.heuristics.depl.labels import Judge
-from depl.heuristics.depl.models import Candidate, ModelStage
+from depl.heuristics.depl.models import ModelStage
 from depl.models.evaluation.evaluate import evaluate
-from depl.models.problem.instance import Instance
 from depl.models.problem.learning import PowerDataLaw
-from depl.models.problem.plan import Plan
 from depl.models.solving.methods import Limits
 from depl.models.verifier.verify import verify
 from tests.cases.loop_cases import crowded, plain
 from tests.oracles.brute_force import every_plan
 
 
-def polish_of(instance: Instance) -> Polish:
+def polish_of(instance):
     learning, factors = Learning.of(instance), DataFactors(instance)
     return Polish(instance, learning, factors, Judge(instance), Limits())
 
 
-def start_of(polish: Polish, plan: Plan) -> Start:
+def start_of(polish, plan):
     """A plan as a start, at prices of no meaning."""
     instance = polish.instance
     clusters = {item.name: n for n, item in enumerate(instance.clusters)}
@@ -38,7 +36,7 @@ def start_of(polish: Polish, plan: Plan) -> Start:
     return Start(data, Prices(1.0, 1.0, 0.0), polish.learning.loss(steps, factors))
 
 
-def checked(polish: Polish, found: Candidate) -> None:
+def checked(polish, found):
     """The verifier accepts the plan at its own cost and loss."""
     instance = polish.instance
     stage = ModelStage(instance, polish.learning, polish.factors, polish.judge, Limits())
@@ -49,7 +47,7 @@ def checked(polish: Polish, found: Candidate) -> None:
     assert evaluate(instance, plan).cost == pytest.approx(found.cost, rel=1e-9)
 
 
-def tiny(seed: int) -> tuple[Instance, list[tuple[float, Plan]]]:
+def tiny(seed):
     """An instance whose target a third of its plans meet, and those plans by cost."""
     rng = np.random.default_rng([6, 44, seed])
     instance = crowded(rng, PowerDataLaw(p=0.4), datasets=2, clusters=2, models=2, epochs=3)
@@ -61,14 +59,14 @@ def tiny(seed: int) -> tuple[Instance, list[tuple[float, Plan]]]:
     return instance, met
 
 
-def verify_quantile(instance: Instance, plan: Plan) -> float:
+def verify_quantile(instance, plan):
     """Of the normal final loss of a plan, in closed form."""
     polish = polish_of(instance)
     loss = start_of(polish, plan).loss
     return loss.mean() + 1.2815515655446004 * math.sqrt(loss.variance())
 
 
-def test_tiny_instances_are_polished_to_the_optimum() -> None:
+def test_tiny_instances_are_polished_to_the_optimum():
     """From the most expensive plan: what is found is certified, and no plan is cheaper than the cheapest."""
     for seed in range(2):
         instance, plans = tiny(seed)
@@ -82,7 +80,7 @@ def test_tiny_instances_are_polished_to_the_optimum() -> None:
 
 
 @pytest.mark.parametrize("price", [0.0, 1.0, 40.0])
-def test_a_sequence_is_in_time_whatever_price_it_begins_with(price: float) -> None:
+def test_a_sequence_is_in_time_whatever_price_it_begins_with(price):
     """Two epochs of 24, beside one with next to no work that takes 6 to send, longer than T_max.
 
     It is lighter below lam = 2.96: 2 (0.03 lam)**(1/2) + 6 lam against 2 (24 lam)**(1/2) + lam / 2.
@@ -98,7 +96,7 @@ def test_a_sequence_is_in_time_whatever_price_it_begins_with(price: float) -> No
     assert polish.better(start, [], 24.0) is None
 
 
-def test_a_start_that_cannot_be_in_time_leads_to_nothing() -> None:
+def test_a_start_that_cannot_be_in_time_leads_to_nothing():
     instance, plans = tiny(0)
     hurried = instance.replace(maximum_time=1e-3)
     polish = polish_of(hurried)

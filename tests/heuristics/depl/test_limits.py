@@ -8,7 +8,6 @@ import pytest
 
 import depl
 from depl.heuristics.depl import method
-from depl.models.problem.instance import Instance
 from depl.models.problem.learning import PowerDataLaw
 from depl.models.solving.decisions import Stage
 from depl.models.solving.methods import Limits
@@ -16,7 +15,7 @@ from depl.models.solving.result import Termination
 from tests.cases.loop_cases import crowded
 
 
-def test_decisions_name_the_parts_of_the_plan_and_incumbents_become_cheaper(tiny: Instance) -> None:
+def test_decisions_name_the_parts_of_the_plan_and_incumbents_become_cheaper(tiny):
     """The bound says little of six epochs, and more time would not raise it: the loop is stuck."""
     result = depl.solve(tiny, "depl")
     assert result.termination is Termination.STUCK
@@ -37,7 +36,7 @@ def test_decisions_name_the_parts_of_the_plan_and_incumbents_become_cheaper(tiny
 
 
 @pytest.fixture(scope="module")
-def many_datasets() -> Instance:
+def many_datasets():
     return crowded(np.random.default_rng([6, 11, 2]), PowerDataLaw(p=0.5), datasets=12, deadline=True)
 
 
@@ -51,7 +50,7 @@ def test_no_step_goes_on_for_long_wherever_the_time_limit_strikes(many_datasets,
         assert next(asked) < most + 40
 
 
-def test_where_no_plan_is_found_few_plans_are_listed_and_prove_that_there_is_none(tiny: Instance) -> None:
+def test_where_no_plan_is_found_few_plans_are_listed_and_prove_that_there_is_none(tiny):
     """`exact` proves it by another way; the best 0.7-quantile of the instance is 5."""
     hard = tiny.replace(maximum_loss=4.0)
     assert depl.solve(hard, "exact").termination is Termination.INFEASIBLE

@@ -9,8 +9,8 @@ import depl
 from depl.benchmarks.studies.behaviour import problems
 from depl.benchmarks.studies.sweeps import instance_of
 from depl.heuristics.data import sites
-from depl.models.problem.instance import ComputeTable, Instance, Model, Switch
-from depl.models.problem.laws import Deterministic, Empirical, Law, Normal
+from depl.models.problem.instance import ComputeTable, Model, Switch
+from depl.models.problem.laws import Deterministic, Empirical, Normal
 from depl.models.problem.learning import ConstantImprovement, PowerDataLaw
 from depl.models.solving.result import Termination
 from tests.cases.loop_cases import crowded, plain
@@ -22,7 +22,7 @@ SIZES = {"models": (1, 3), "clusters": (1, 2), "datasets": (1, 2), "maximum_epoc
 # --- against proven optima -----------------------------------------------------------------------------
 
 
-def test_small_instances_are_solved_to_the_proven_optimum() -> None:
+def test_small_instances_are_solved_to_the_proven_optimum():
     """With and without T_max, of one and of several models, clusters and datasets, the last with tables.
 
     Nothing that has a plan stays without one.
@@ -36,7 +36,7 @@ def test_small_instances_are_solved_to_the_proven_optimum() -> None:
         assert proven.cost is None or found.lower_bound <= proven.cost * (1 + 1e-9)
 
 
-def test_an_atom_that_was_seen_first_may_mislead_and_is_corrected() -> None:
+def test_an_atom_that_was_seen_first_may_mislead_and_is_corrected():
     """Plans of an earlier version were 10 to 30 per cent too expensive."""
     instance = instance_of(105)  # of the suite `random`, which other tests have drawn
     proven = depl.solve(instance, "exact")
@@ -44,7 +44,7 @@ def test_an_atom_that_was_seen_first_may_mislead_and_is_corrected() -> None:
     assert depl.solve(instance, "depl").cost == pytest.approx(proven.cost, rel=1e-9)
 
 
-def test_a_choice_of_data_that_failed_under_another_label_is_searched_again() -> None:
+def test_a_choice_of_data_that_failed_under_another_label_is_searched_again():
     """With "d2" alone no sequence is certified before a plan on all data has moved the label."""
     instance = problems()["sampled-9"][0]()[0]
     result, proven = depl.solve(instance, "depl"), depl.solve(instance, "exact")
@@ -52,7 +52,7 @@ def test_a_choice_of_data_that_failed_under_another_label_is_searched_again() ->
     assert any(item.choice == "d2 on c1" and not item.kept for item in result.decisions)
 
 
-def test_six_datasets_lead_to_the_optimum_and_as_many_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_six_datasets_lead_to_the_optimum_and_as_many_to_a_bound(monkeypatch):
     """For the outlook six datasets are few: whole sets are far from fractional ones."""
     rng = np.random.default_rng([6, 9, 4])
     instance = crowded(rng, PowerDataLaw(p=0.5), datasets=6, clusters=1, models=2, epochs=3)
@@ -68,7 +68,7 @@ def test_six_datasets_lead_to_the_optimum_and_as_many_to_a_bound(monkeypatch: py
 # --- closed forms and corners --------------------------------------------------------------------------
 
 
-def constant(noise: Law, name: str = "net", **fields: object) -> Model:
+def constant(noise, name="net", **fields):
     return Model(name=name, size=0.5, demand=8, improvement=ConstantImprovement(noise=noise), **fields)
 
 
@@ -124,7 +124,7 @@ CLOSED_FORMS = [
 
 
 @pytest.mark.parametrize(("instance", "cost", "epochs"), CLOSED_FORMS, ids=map(str, range(len(CLOSED_FORMS))))
-def test_closed_forms(instance: Instance, cost: float | None, epochs: int | None) -> None:
+def test_closed_forms(instance, cost, epochs):
     result = depl.solve(instance, "depl")
     if cost is not None:
         assert result.cost == pytest.approx(cost)
@@ -150,13 +150,13 @@ def test_closed_forms(instance: Instance, cost: float | None, epochs: int | None
         ({"round_deadline": 1.2}, "resources"),  # an epoch takes 1.3
     ],
 )
-def test_what_is_proved_impossible_is_named_with_its_stage(changes: dict[str, float], stage: str) -> None:
+def test_what_is_proved_impossible_is_named_with_its_stage(changes, stage):
     result = depl.solve(plain(**changes), "depl")
     assert result.termination is Termination.INFEASIBLE
     assert result.reason.startswith(f"{stage}: ")
 
 
-def test_a_target_somewhat_below_the_best_quantile_is_proved_to_be_out_of_reach(bell: Instance) -> None:
+def test_a_target_somewhat_below_the_best_quantile_is_proved_to_be_out_of_reach(bell):
     """Three epochs have mean 4 and the quantile 4 + 1.2816 sqrt(3) at best; a tilted normal is normal."""
     result = depl.solve(bell, "depl")
     assert (result.termination, result.lower_bound) == (Termination.INFEASIBLE, math.inf)

@@ -1,7 +1,6 @@
 """Sequences on given data by their cost: every plan written out, certified by the independent verifier."""
 
 import math
-from collections.abc import Mapping
 
 import pytest
 
@@ -9,12 +8,11 @@ from depl.heuristics.bounds.learning import Learning
 from depl.heuristics.data.sites import DataFactors
 from depl.heuristics.depl.labels import Judge
 from depl.heuristics.depl.models import Candidate, Kind, ModelStage
-from depl.heuristics.paths.additive_labels import AdditiveLabel, expected_label
+from depl.heuristics.paths.additive_labels import expected_label
 from depl.models.evaluation.evaluate import evaluate
 from depl.models.problem.allocation import allocate
 from depl.models.problem.epochs import load
-from depl.models.problem.instance import Instance, Transfer
-from depl.models.problem.plan import Plan
+from depl.models.problem.instance import Transfer
 from depl.models.solving.methods import Limits
 from depl.models.verifier.verify import verify
 from tests.cases.loop_cases import plain
@@ -24,24 +22,24 @@ from tests.problems import drawn as drawings
 ANYTHING = 1e6  # a slack with which no sequence is left out
 
 
-def staged(instance: Instance, limits: Limits | None = None) -> ModelStage:
+def staged(instance, limits=None):
     judge = Judge(instance)
     return ModelStage(instance, Learning.of(instance), DataFactors(instance), judge, limits or Limits())
 
 
-def everything(instance: Instance) -> tuple[dict[int, frozenset[str]], list[Kind]]:
+def everything(instance):
     """All data on every cluster, and all kinds."""
     names = frozenset(item.name for item in instance.datasets)
     data = dict.fromkeys(range(len(instance.clusters)), names)
     return data, [Kind(n, m) for n in data for m in range(len(instance.models))]
 
 
-def calibrated(stage: ModelStage) -> AdditiveLabel:
+def calibrated(stage):
     reference = stage.judge.guess(1.0)
     return stage.judge.label(reference, 1.0)
 
 
-def cheapest(stage: ModelStage, data: Mapping[int, frozenset[str]]) -> Candidate | None:
+def cheapest(stage, data):
     """The cheapest plan on this data that the verifier certifies, by brute force."""
     instance = stage.instance
     clusters = {item.name: n for n, item in enumerate(instance.clusters)}
@@ -62,11 +60,11 @@ def cheapest(stage: ModelStage, data: Mapping[int, frozenset[str]]) -> Candidate
 
 
 @pytest.fixture(scope="module")
-def drawn() -> list[Instance]:
+def drawn():
     return list(drawings([6, 7], 6, models=(1, 3), clusters=(1, 2), datasets=(1, 2), maximum_epochs=(1, 3)))
 
 
-def checked(instance: Instance, stage: ModelStage, found: Candidate) -> Plan:
+def checked(instance, stage, found):
     """The plan of a candidate, which the verifier accepts at the candidate's own cost and loss."""
     plan = stage.plan(found)
     report = verify(instance, plan)
@@ -78,7 +76,7 @@ def checked(instance: Instance, stage: ModelStage, found: Candidate) -> Plan:
     return plan
 
 
-def test_paths_at_a_price_find_certified_plans_that_cost_no_less(drawn: list[Instance]) -> None:
+def test_paths_at_a_price_find_certified_plans_that_cost_no_less(drawn):
     """Ranked by psi at the price of the cheapest plan and labelled by it: mostly that plan is found."""
     exact, seen = 0, 0
     for instance in drawn:
@@ -104,7 +102,7 @@ def test_paths_at_a_price_find_certified_plans_that_cost_no_less(drawn: list[Ins
     assert exact >= 0.8 * seen
 
 
-def price_of(instance: Instance, found: Candidate) -> float:
+def price_of(instance, found):
     """The price of time of a candidate."""
     loads = [
         load(instance, k + 1, instance.models[m].name, instance.clusters[n].name, found.data[n])
@@ -113,7 +111,7 @@ def price_of(instance: Instance, found: Candidate) -> float:
     return allocate(loads, instance.target.maximum_time, instance.target.round_deadline).multiplier
 
 
-def test_only_what_costs_less_than_the_cutoff_is_returned(drawn: list[Instance]) -> None:
+def test_only_what_costs_less_than_the_cutoff_is_returned(drawn):
     seen = 0
     for instance in drawn:
         stage = staged(instance)
@@ -130,7 +128,7 @@ def test_only_what_costs_less_than_the_cutoff_is_returned(drawn: list[Instance])
     assert seen > 0.4 * len(drawn)
 
 
-def test_the_first_that_is_refused_is_kept_as_the_nearest(bell: Instance) -> None:
+def test_the_first_that_is_refused_is_kept_as_the_nearest(bell):
     """Two epochs have mean 6 and are cheapest under the mean, three have quantile 6.22; the target is 6.3."""
     stage = staged(bell.replace(maximum_loss=6.3))
     data, kinds = everything(bell)
@@ -139,7 +137,7 @@ def test_the_first_that_is_refused_is_kept_as_the_nearest(bell: Instance) -> Non
     assert searched.nearest.cost < searched.found.cost
 
 
-def test_transfers_of_clusters_that_train_are_paid_once_and_of_idle_ones_not_at_all() -> None:
+def test_transfers_of_clusters_that_train_are_paid_once_and_of_idle_ones_not_at_all():
     """Two epochs of 8 in 5 - 2 / 2: lam = kappa c / t**2 = 24 / 4, cost (2 sqrt(24))**2 / 4 = 24."""
     instance = plain(clusters=((3.0, 10.0), (3.0, 10.0))).replace(
         transfers=(Transfer(dataset="data", cluster="c0", cost=5.0),)

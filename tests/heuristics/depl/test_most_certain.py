@@ -13,8 +13,7 @@ from depl.heuristics.bounds.requirement import calibrated_requirement, largest_v
 from depl.heuristics.data.sites import DataFactors, Sites, listed_sites
 from depl.heuristics.depl.data_stage import DataStage
 from depl.heuristics.depl.labels import Judge
-from depl.heuristics.depl.models import ModelStage, MostCertain, most_certain
-from depl.models.problem.instance import Instance
+from depl.heuristics.depl.models import ModelStage, most_certain
 from depl.models.problem.laws import Normal, Zero
 from depl.models.solving.methods import Limits
 from depl.models.verifier.verify import verify
@@ -23,7 +22,7 @@ from tests.oracles.brute_force import every_plan
 from tests.problems import drawn, gain, model
 
 
-def searched(instance: Instance, limits: Limits | None = None) -> tuple[ModelStage, MostCertain]:
+def searched(instance, limits=None):
     learning, factors, judge = Learning.of(instance), DataFactors(instance), Judge(instance)
     stage = ModelStage(instance, learning, factors, judge, limits or Limits())
     sites = Sites.of(instance, listed_sites(instance), factors)
@@ -37,7 +36,7 @@ def searched(instance: Instance, limits: Limits | None = None) -> tuple[ModelSta
     return stage, most_certain(stage, dual, data, reference)
 
 
-def test_the_lowest_quantile_of_random_instances_is_nearly_found() -> None:
+def test_the_lowest_quantile_of_random_instances_is_nearly_found():
     """Against all plans, with normal laws: the quantile is the mean and z standard deviations."""
     sizes = {"models": (1, 3), "clusters": (1, 2), "datasets": (1, 2), "maximum_epochs": (1, 3)}
     misses = []
@@ -56,7 +55,7 @@ def test_the_lowest_quantile_of_random_instances_is_nearly_found() -> None:
     assert max(misses) < 0.35
 
 
-def with_normal_laws(instance: Instance) -> Instance:
+def with_normal_laws(instance):
     models = []
     for item in instance.models:
         mean, variance = item.improvement.at(1)[1].moments()
@@ -65,7 +64,7 @@ def with_normal_laws(instance: Instance) -> Instance:
     return instance.replace(models=tuple(models), switches=(), other_switches=Zero())
 
 
-def test_a_plan_that_only_the_most_certain_sequence_is_meets_the_target() -> None:
+def test_a_plan_that_only_the_most_certain_sequence_is_meets_the_target():
     """Eight steady epochs and hardly any slack: mean 2, quantile 2.36; target 2.4."""
     base = plain(target=2.4, epochs=8, maximum_time=11.0)
     instance = base.replace(models=(model("net", Normal(mean=1, variance=0.01), 8, 0.5),))
@@ -76,7 +75,7 @@ def test_a_plan_that_only_the_most_certain_sequence_is_meets_the_target() -> Non
     assert found.quantile <= 2.4
 
 
-def test_of_sequences_that_take_too_long_the_beginning_is_tried(bell: Instance) -> None:
+def test_of_sequences_that_take_too_long_the_beginning_is_tried(bell):
     """Three epochs take 3.9 at least; two in 3.89 have the quantile 6 + z sqrt(2)."""
     for instance, limits, quantile in (
         (bell.replace(maximum_time=3.89, maximum_loss=0), None, 6 + float(special.ndtri(0.9)) * math.sqrt(2)),

@@ -13,9 +13,7 @@ from depl.heuristics.depl.labels import Cumulants
 from depl.heuristics.depl.moves import ChangePoints, DataAtPrices
 from depl.heuristics.depl.priced_sites import Restricted
 from depl.heuristics.paths.additive_labels import entropic_label
-from depl.heuristics.paths.kernels import Labels
 from depl.models.problem.allocation import allocate
-from depl.models.problem.instance import Instance
 from depl.models.problem.laws import Forbidden
 from depl.models.problem.learning import LogDataLaw, PowerDataLaw
 from tests.cases.loop_cases import crowded, nonempty_sets
@@ -24,12 +22,12 @@ from tests.problems import switches
 LAWS = (PowerDataLaw(p=0.4), PowerDataLaw(p=1.6), LogDataLaw(a=40, b=2, base_volume=1))
 
 
-def many_sets(seed: int, *, deadline: bool = False) -> Instance:
+def many_sets(seed, *, deadline=False):
     rng = np.random.default_rng([6, 42, seed])
     return crowded(rng, LAWS[seed % 3], datasets=6, clusters=3, epochs=5, deadline=deadline)
 
 
-def begun(instance: Instance) -> tuple[Restricted, Labels, Cut]:
+def begun(instance):
     """Every set on every cluster; a sequence on the first set of the first cluster."""
     sets = nonempty_sets(instance)
     sites = [Site(n, chosen) for n in range(len(instance.clusters)) for chosen in sets]
@@ -40,7 +38,7 @@ def begun(instance: Instance) -> tuple[Restricted, Labels, Cut]:
     return found, found.labels(2.0, 0.0), Cut(models, used, 0.0, 0.0, 0.0, 0.0, uses)
 
 
-def on_every_site(found: Restricted, labels: Labels, prices: Prices, cut: Cut) -> np.ndarray:
+def on_every_site(found, labels, prices, cut):
     """F + sum of psi + gamma label of the epochs of a sequence on every site."""
     k = np.arange(len(cut.models))
     psi = found.sites.at(prices.time).psi[0, cut.models]
@@ -48,7 +46,7 @@ def on_every_site(found: Restricted, labels: Labels, prices: Prices, cut: Cut) -
 
 
 @pytest.mark.parametrize(("seed", "deadline"), [(0, False), (1, True), (2, False)])
-def test_the_sets_that_are_found_are_nearly_the_best_of_all(seed: int, deadline: bool) -> None:
+def test_the_sets_that_are_found_are_nearly_the_best_of_all(seed, deadline):
     """Of 63 sets on each of three clusters, up to what beginnings and single exchanges may miss."""
     instance = many_sets(seed, deadline=deadline)
     found, labels, cut = begun(instance)
@@ -68,21 +66,21 @@ def test_the_sets_that_are_found_are_nearly_the_best_of_all(seed: int, deadline:
 # --- change points ------------------------------------------------------------------------------------
 
 
-def one_cluster(seed: int, epochs: int = 6, sets: int = 3) -> Restricted:
+def one_cluster(seed, epochs=6, sets=3):
     rng = np.random.default_rng([6, 43, seed])
     instance = crowded(rng, PowerDataLaw(p=0.4), datasets=2, clusters=1, epochs=epochs)
     sites = Sites.of(instance, listed_sites(instance)[:sets], DataFactors(instance))
     return Restricted(Learning.of(instance), Cumulants(), sites, (0, 1), instance.target.maximum_time)
 
 
-def cost_of(found: Restricted, models: tuple[int, ...], sites: tuple[int, ...]) -> float:
+def cost_of(found, models, sites):
     loads = [found.sites.load(k, m, o) for k, (m, o) in enumerate(zip(models, sites, strict=True))]
     return allocate(loads, found.maximum_time, None).cost + found.paid(sorted(set(sites)))
 
 
 @pytest.mark.parametrize(("sets", "share"), [(1, 1.0), (3, 0.3)])
 @pytest.mark.parametrize("seed", range(2))
-def test_two_runs_end_as_the_cheapest_of_all_lengths(seed: int, sets: int, share: float) -> None:
+def test_two_runs_end_as_the_cheapest_of_all_lengths(seed, sets, share):
     """Model 0, then model 1, on one cluster: all are written out. Other data keep the lengths in one move."""
     found = one_cluster(seed, sets=sets)
     plain = ChangePoints(found, found.labels(2.0, 0.0), None)
@@ -117,20 +115,20 @@ RATE = 2.0
 PRICES = Prices(0.7, 5.0, 0.0)
 
 
-def restricted(instance: Instance) -> Restricted:
+def restricted(instance):
     sites = Sites.of(instance, listed_sites(instance), DataFactors(instance))
     models = tuple(range(len(instance.models)))
     return Restricted(Learning.of(instance), Cumulants(), sites, models, instance.target.maximum_time)
 
 
-def small(seed: int, *, ordered: bool = False) -> Instance:
+def small(seed, *, ordered=False):
     rng = np.random.default_rng([6, 41, seed])
     instance = crowded(rng, PowerDataLaw(p=0.4), datasets=2, clusters=2, epochs=3)
     barred = switches({("m1", "m0"): Forbidden()})
     return instance.replace(switches=barred) if ordered else instance
 
 
-def sequences(found: Restricted, chosen: list[int], labels: Labels) -> list[tuple[list[int], list[int]]]:
+def sequences(found, chosen, labels):
     """Models and sites of every allowed sequence on some sites."""
     kinds = list(itertools.product(range(len(found.models)), chosen))
     every = []
@@ -143,13 +141,13 @@ def sequences(found: Restricted, chosen: list[int], labels: Labels) -> list[tupl
     return every
 
 
-def label_of(labels: Labels, models: list[int], sites: list[int], start: int) -> float:
+def label_of(labels, models, sites, start):
     before = [start, *models[:-1]]
     runs = (labels.runs[o, k, m] for k, (m, o) in enumerate(zip(models, sites, strict=True)))
     return math.fsum(runs) + math.fsum(labels.changes[p, m] for p, m in zip(before, models, strict=True))
 
 
-def test_labels_are_those_of_chernoffs_bound_at_the_same_rate() -> None:
+def test_labels_are_those_of_chernoffs_bound_at_the_same_rate():
     instance = small(0)
     found, learning = restricted(instance), Learning.of(instance)
     labels, entropic = found.labels(RATE, 0.0), entropic_label(0.1, RATE)
@@ -162,7 +160,7 @@ def test_labels_are_those_of_chernoffs_bound_at_the_same_rate() -> None:
 
 
 @pytest.mark.parametrize(("seed", "ordered"), [(0, False), (1, True)])
-def test_the_bound_holds_for_every_sequence_and_is_not_far_below(seed: int, ordered: bool) -> None:
+def test_the_bound_holds_for_every_sequence_and_is_not_far_below(seed, ordered):
     instance = small(seed, ordered=ordered)
     found = restricted(instance)
     chosen = [0, len(found.clusters) // 2]

@@ -4,14 +4,13 @@ import numpy as np
 import pytest
 
 import depl
-from depl.models.problem.instance import Instance
 from depl.models.problem.learning import InverseSqrtImprovement
 from depl.models.solving.result import Termination
 from tests.cases.loop_cases import plain
 from tests.problems import SURE, model, site
 
 
-def without_a_second_row(rng: np.random.Generator) -> Instance:
+def without_a_second_row(rng):
     """Nothing random, one dataset, no transfers, free switches, gains that do not rise, no T_max."""
     models = []
     for m in range(int(rng.integers(1, 4))):
@@ -27,7 +26,7 @@ def without_a_second_row(rng: np.random.Generator) -> Instance:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_with_one_row_the_loop_costs_less_than_its_bound_and_one_epoch(seed: int) -> None:
+def test_with_one_row_the_loop_costs_less_than_its_bound_and_one_epoch(seed):
     """A theorem of docs/loop.rst, up to the 1e-5 to which the dual is solved."""
     instance = without_a_second_row(np.random.default_rng([6, 12, seed]))
     result = depl.solve(instance, "depl")

@@ -8,7 +8,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[3]
 
 
-def imported(path: Path) -> set[Path]:
+def imported(path):
     """Files of the heuristics that a file imports, anywhere in it."""
     names = [
         node.module
@@ -18,7 +18,7 @@ def imported(path: Path) -> set[Path]:
     return {ROOT / f"{name.removeprefix('depl.').replace('.', '/')}.py" for name in names}
 
 
-def closure(path: Path) -> set[Path]:
+def closure(path):
     """A file with all that it imports within the heuristics, directly or not."""
     found, waiting = {path}, [path]
     while waiting:
@@ -31,7 +31,7 @@ def closure(path: Path) -> set[Path]:
 @pytest.mark.parametrize(
     ("stage", "files", "lines"), [("data", 6, 1500), ("models", 3, 900), ("resources", 3, 700)]
 )
-def test_a_stage_is_read_in_few_files(stage: str, files: int, lines: int) -> None:
+def test_a_stage_is_read_in_few_files(stage, files, lines):
     found = closure(ROOT / "heuristics" / "paper" / f"{stage}.py")
     assert len(found) <= files
     assert sum(len(path.read_text(encoding="utf-8").splitlines()) for path in found) <= lines

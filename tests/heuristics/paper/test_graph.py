@@ -26,19 +26,11 @@ from tests.cases.additive_cases import brute_force, random_problem
 CASES = [(seed, epochs, models) for seed in range(15) for epochs, models in ((3, 3), (5, 2), (6, 1))]
 
 
-def problem_of(seed: int, epochs: int, models: int) -> AdditiveProblem:
+def problem_of(seed, epochs, models):
     return random_problem(np.random.default_rng(seed), epochs, models, timed=seed % 3 > 0)
 
 
-def uniform(
-    epochs: int,
-    gain: float = 1.0,
-    time: float = 1.0,
-    *,
-    start: float = 10.0,
-    target: float,
-    limit: float = 20.0,
-) -> AdditiveProblem:
+def uniform(epochs, gain=1.0, time=1.0, *, start=10.0, target, limit=20.0):
     """One model, every epoch alike, of weight 1."""
     return AdditiveProblem(
         models=("only",),
@@ -128,7 +120,7 @@ def test_the_graph_object_has_the_vertices_of_the_paper_and_two_more():
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_every_feasible_vertex_comes_once_with_a_shortest_path_lightest_first(seed: int) -> None:
+def test_every_feasible_vertex_comes_once_with_a_shortest_path_lightest_first(seed):
     problem = random_problem(np.random.default_rng(seed), 5, 3, timed=seed % 3 > 0)
     levels = 15 + seed
     graph = expanded_graph(problem, levels)
@@ -153,6 +145,6 @@ def test_every_feasible_vertex_comes_once_with_a_shortest_path_lightest_first(se
     assert least == pytest.approx(cost_up(problem, levels), rel=1e-12)
 
 
-def test_without_an_epoch_in_time_there_is_no_nearest_path() -> None:
+def test_without_an_epoch_in_time_there_is_no_nearest_path():
     assert ExpandedGraph(uniform(0, target=6.0), 10).nearest() is None
     assert ExpandedGraph(uniform(3, target=6.0, limit=0.5), 10).nearest() is None

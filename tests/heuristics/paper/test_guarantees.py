@@ -12,7 +12,7 @@ from depl.heuristics.paths.additive_problem import AdditiveProblem
 from tests.cases.additive_cases import brute_force, is_refused, random_problem
 
 
-def problem_of(seed: int) -> AdditiveProblem:
+def problem_of(seed):
     rng = np.random.default_rng(1000 + seed)
     return random_problem(rng, int(rng.integers(1, 6)), int(rng.integers(1, 4)), timed=seed % 3 > 0)
 
@@ -42,7 +42,7 @@ def test_the_four_inequalities_hold_twice_the_levels_are_never_worse_and_paths_u
     assert tight >= 10
 
 
-def repeated(gain: float, time: float, epochs: int, limit: float, target: float) -> AdditiveProblem:
+def repeated(gain, time, epochs, limit, target):
     """One model of weight 1, l(0) = 10."""
     return AdditiveProblem(
         models=("only",),

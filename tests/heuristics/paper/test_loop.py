@@ -7,25 +7,24 @@ import pytest
 import depl
 from depl.heuristics.paper.loop import OPTIONS
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
-from depl.models.problem.instance import Instance, Model
 from depl.models.problem.laws import Deterministic, Forbidden, InverseGamma
 from depl.models.problem.learning import SubsetEpochs, TableDataLaw
 from depl.models.solving.decisions import Stage
 from depl.models.solving.methods import find
-from depl.models.solving.result import Result, Termination
+from depl.models.solving.result import Termination
 from tests.problems import datasets, instance, model, site, student, transfers
 
 
-def gaining(name: str, gain: float, work: float = 1.0, size: float = 0.0) -> Model:
+def gaining(name, gain, work=1.0, size=0.0):
     return model(name, Deterministic(value=gain), work, size)
 
 
-def kept(result: Result) -> list[tuple[str, bool]]:
+def kept(result):
     return [(item.stage.value, item.kept) for item in result.decisions]
 
 
 @pytest.fixture(scope="module")
-def two_sets(steady: Instance) -> Instance:
+def two_sets(steady):
     """T^ = 0.5 + 0.2 Q, so K^ T^ is 1.5 * 0.7 for small, 1 * 1.5 for both, 1.4 * 1.3 for large."""
     epochs = {("small",): 1.5, ("large",): 1.4, ("small", "large"): 1.0}
     table = TableDataLaw(subsets=tuple(SubsetEpochs(datasets=d, epochs=k) for d, k in epochs.items()))
@@ -33,7 +32,7 @@ def two_sets(steady: Instance) -> Instance:
 
 
 @pytest.fixture(scope="module")
-def split_sites() -> Instance:
+def split_sites():
     """Sending *wide* takes 1 on slow, more than T_max = 0.9; quick sends at once and costs 100 times more."""
     return instance(
         gaining("wide", 3, size=1),
@@ -58,7 +57,7 @@ def split_sites() -> Instance:
         ("tiny", {}, {"label": "normal"}, 12**2 / 3.5 + 1),  # three fulls on the cloud, E12
     ],
 )
-def test_closed_forms(request, name, changes, options, cost) -> None:
+def test_closed_forms(request, name, changes, options, cost):
     result = depl.solve(request.getfixturevalue(name).replace(**changes), "depl-paper", options=options)
     assert result.cost == (None if cost is None else pytest.approx(cost))
     assert (result.termination, result.lower_bound) == (Termination.EXHAUSTED, 0)
@@ -71,7 +70,7 @@ def test_closed_forms(request, name, changes, options, cost) -> None:
         assert "nothing has to be trained" in result.decisions[0].outcome
 
 
-def test_data_without_a_path_are_blacklisted_and_the_next_best_are_taken(two_sets: Instance) -> None:
+def test_data_without_a_path_are_blacklisted_and_the_next_best_are_taken(two_sets):
     # small gains 2 / 1.5 in each of two epochs, too little for 4; both gain 2
     result = depl.solve(two_sets, "depl-paper")
     assert result.cost == pytest.approx((2 * math.sqrt(3 * 10)) ** 2 / 4)
@@ -85,7 +84,7 @@ def test_data_without_a_path_are_blacklisted_and_the_next_best_are_taken(two_set
     assert given.reason.endswith("gave up after 0 ways back")
 
 
-def test_where_all_data_fail_the_nearest_loss_is_told(two_sets: Instance) -> None:
+def test_where_all_data_fail_the_nearest_loss_is_told(two_sets):
     result = depl.solve(two_sets.replace(maximum_loss=5.0), "depl-paper")
     assert (result.plan, result.termination) == (None, Termination.EXHAUSTED)
     assert result.reason == (
@@ -95,7 +94,7 @@ def test_where_all_data_fail_the_nearest_loss_is_told(two_sets: Instance) -> Non
     assert kept(result) == [("data", False)] * 3
 
 
-def test_models_whose_placement_misses_t_max_by_rounding_are_blacklisted(split_sites: Instance) -> None:
+def test_models_whose_placement_misses_t_max_by_rounding_are_blacklisted(split_sites):
     # wide ends lower and comes first; its one epoch is split, rounded to slow, and takes 1.001 there.
     # lean has nothing to send: slow alone, x = 1 / 0.9.
     lean = split_sites.replace(models=(gaining("wide", 3, size=1), gaining("lean", 2)))
@@ -116,7 +115,7 @@ def test_models_whose_placement_misses_t_max_by_rounding_are_blacklisted(split_s
     assert [row.cluster for row in result.plan.data] == ["slow"]
 
 
-def test_stage_three_may_fail_although_the_assumed_cluster_keeps_all_limits(split_sites: Instance) -> None:
+def test_stage_three_may_fail_although_the_assumed_cluster_keeps_all_limits(split_sites):
     # on quick the epoch costs 100 / 0.9; most of it is put on slow, where it is late
     split_sites = split_sites.replace(maximum_epochs=1)
     result = depl.solve(split_sites, "depl-paper")
@@ -128,7 +127,7 @@ def test_stage_three_may_fail_although_the_assumed_cluster_keeps_all_limits(spli
     assert depl.solve(split_sites, "enumerate").cost == pytest.approx(100 / 0.9)
 
 
-def test_a_path_that_misses_the_quantile_is_blacklisted_whatever_its_label_says(tiny: Instance) -> None:
+def test_a_path_that_misses_the_quantile_is_blacklisted_whatever_its_label_says(tiny):
     # tiny by hand: pruned twice has probability 1/2 of missing, once 1/4; omega = 0.7
     result = depl.solve(tiny, "depl-paper", options={"label": "expected", "weight": "root"})
     first, second = (item for item in result.decisions if item.stage is Stage.MODELS)
@@ -137,7 +136,7 @@ def test_a_path_that_misses_the_quantile_is_blacklisted_whatever_its_label_says(
     assert result.cost == pytest.approx((4 + 4 + 8**0.5) ** 2 / 3.75 + 1)
 
 
-def test_e12_counting_epochs_costs_2_40_times_the_optimum() -> None:
+def test_e12_counting_epochs_costs_2_40_times_the_optimum():
     counted = instance(
         gaining("fast", 1.02, 2.6),
         gaining("slow", 0.98, 1.0),
@@ -170,7 +169,7 @@ def test_e12_counting_epochs_costs_2_40_times_the_optimum() -> None:
         ({"zeta": 3}, "takes no option 'zeta'"),
     ],
 )
-def test_options_that_cannot_be_are_refused(tiny: Instance, options: dict[str, object], message: str) -> None:
+def test_options_that_cannot_be_are_refused(tiny, options, message):
     with pytest.raises(InvalidInputError, match=message):
         depl.solve(tiny, "depl-paper", options=options)
     assert find("depl-paper").options == OPTIONS
@@ -184,12 +183,12 @@ def test_options_that_cannot_be_are_refused(tiny: Instance, options: dict[str, o
         (1.5, {"initial_loss": -1.0, "maximum_loss": -3.0}, "expected", "fractions of l"),
     ],
 )
-def test_what_is_not_covered_is_refused(degrees: float, changes, label: str, words: str) -> None:
+def test_what_is_not_covered_is_refused(degrees, changes, label, words):
     with pytest.raises(NotCoveredError, match=words):
         depl.solve(heavy_switches(degrees).replace(**changes), "depl-paper", options={"label": label})
 
 
-def heavy_switches(degrees_of_freedom: float) -> Instance:
+def heavy_switches(degrees_of_freedom):
     """Two models and a switch law without exponential moments; the target takes a switch."""
     return instance(
         model("fast", InverseGamma(mean=1.5, variance=0.05), 3.0, 0.0),
@@ -207,20 +206,20 @@ def heavy_switches(degrees_of_freedom: float) -> Instance:
 
 
 @pytest.mark.parametrize(("degrees", "label"), [(3.0, "label normal"), (1.5, "label expected")])
-def test_without_exponential_moments_the_next_label_takes_over(degrees: float, label: str) -> None:
+def test_without_exponential_moments_the_next_label_takes_over(degrees, label):
     result = depl.solve(heavy_switches(degrees), "depl-paper")
     assert result.plan is not None
     chosen = next(item for item in result.decisions if item.stage is Stage.MODELS)
     assert label in chosen.choice
 
 
-def test_the_time_limit_ends_it_and_is_said_to(steady) -> None:
+def test_the_time_limit_ends_it_and_is_said_to(steady):
     result = depl.solve(steady, "depl-paper", time_limit=1e-9)
     assert (result.termination, result.plan) == (Termination.TIME_LIMIT, None)
 
 
 def test_a_failure_of_the_linear_program_is_a_failure_of_stage_three(steady, monkeypatch):
-    def fail(*_: object) -> None:
+    def fail(*_):
         raise RuntimeError("HiGHS ended with: trouble")
 
     monkeypatch.setattr("depl.heuristics.paper.loop.place_by_embedding", fail)

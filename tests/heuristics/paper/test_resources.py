@@ -9,18 +9,17 @@ import pytest
 from depl.benchmarks.suites.random_placements import random_placement
 from depl.heuristics.paper import resources as module
 from depl.heuristics.paper.resources import EmbeddingProgram, place_by_embedding
-from depl.heuristics.placement.problem import PlacementProblem
 from depl.heuristics.placement.program import PerspectiveProgram
 from depl.models.foundation.errors import InvalidInputError
 from tests.cases.placement_cases import split_pair
 
 
-def drawn(seed: int, transfers: bool = False) -> PlacementProblem:
+def drawn(seed, transfers=False):
     rng = np.random.default_rng([seed, 19])
     return random_placement(rng, 2, 3, int(rng.integers(2, 7)), transfers=transfers, deadline=seed % 3 == 0)
 
 
-def cheapest_embedding(problem: PlacementProblem) -> float:
+def cheapest_embedding(problem):
     """Every model on every cluster, one by one."""
     names = list(dict.fromkeys(problem.classes[g] for g in np.flatnonzero(problem.counts)))
     found = []
@@ -44,7 +43,7 @@ def test_the_split_embedding_lies_between_the_relaxation_and_the_best_embedding(
             assert shares.sum(axis=1) == pytest.approx(np.ones(len(shares)))
 
 
-def test_the_grid_has_one_over_epsilon_requirements() -> None:
+def test_the_grid_has_one_over_epsilon_requirements():
     """From 2 / 2.2 on slow, all of whose 100 may be used: ln 110 / ln(1 + epsilon) steps."""
     for epsilon in (0.1, 0.01):
         program = EmbeddingProgram.of(split_pair(2.2), epsilon)
@@ -54,7 +53,7 @@ def test_the_grid_has_one_over_epsilon_requirements() -> None:
         assert len(slow) == math.ceil(math.log(110) / math.log1p(epsilon)) + 1
 
 
-def test_a_model_is_hosted_as_a_whole_where_its_largest_share_is() -> None:
+def test_a_model_is_hosted_as_a_whole_where_its_largest_share_is():
     """The pair is split 1.4 to 0.6; slow has more of it, and 2 epochs there take x = 4 / 0.2 = 20 at most."""
     problem = split_pair(2.2)
     program = EmbeddingProgram.of(problem, 0.01)
@@ -67,7 +66,7 @@ def test_a_model_is_hosted_as_a_whole_where_its_largest_share_is() -> None:
     assert placed.split_cost == pytest.approx(12.8, rel=0.01)
 
 
-def test_what_cannot_be_is_refused_and_a_failing_solver_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_be_is_refused_and_a_failing_solver_is_named(monkeypatch):
     for epsilon in (0.0, -1.0, math.inf, math.nan):
         with pytest.raises(InvalidInputError, match="epsilon"):
             EmbeddingProgram.of(split_pair(2.2), epsilon)
@@ -80,7 +79,7 @@ def test_what_cannot_be_is_refused_and_a_failing_solver_is_named(monkeypatch: py
         EmbeddingProgram.of(split_pair(2.2), 0.1).solve()
 
 
-def test_rounded_embeddings_cost_no_less_than_the_best_one_and_may_miss_the_limits() -> None:
+def test_rounded_embeddings_cost_no_less_than_the_best_one_and_may_miss_the_limits():
     late = costlier = equal = 0
     for seed in range(14, 29):
         problem = drawn(seed, transfers=seed % 2 == 1)

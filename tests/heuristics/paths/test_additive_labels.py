@@ -33,7 +33,7 @@ GAUSS = FinalLoss(10.0, ((Term(-1.0, Normal(mean=2.0, variance=0.25)), 4),))
 
 
 @functools.cache
-def mixed_quantile() -> float:
+def mixed_quantile():
     return certified_quantile(MIXED, P).upper
 
 

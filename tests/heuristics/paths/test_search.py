@@ -13,14 +13,14 @@ from depl.heuristics.paths.bounds import lagrangian_dual, least_loss, least_time
 from depl.heuristics.paths.completions import least_completions
 from depl.heuristics.paths.search import LabelSearch
 from depl.heuristics.paths.setting import Prepared, prepare
-from depl.heuristics.paths.whole_numbers import WholeProblem, in_whole_numbers
+from depl.heuristics.paths.whole_numbers import in_whole_numbers
 from tests.cases.additive_cases import all_paths, brute_force
 from tests.cases.label_cases import small_problem
 
 SEEDS = range(48)
 
 
-def search_of(problem) -> LabelSearch:
+def search_of(problem):
     prepared = prepare(problem)
     assert isinstance(prepared, Prepared)
     return LabelSearch(prepared.whole, prepared.bounds)
@@ -83,7 +83,7 @@ def check_pass(problem, best, width, gap):
 # --- whole numbers ---------------------------------------------------------------------------------------
 
 
-def sums(whole: WholeProblem, path: tuple[int, ...]) -> tuple[int, int, int]:
+def sums(whole, path):
     """Weight, time and loss of a path in whole numbers."""
     before = (whole.start, *path[:-1])
     return (
@@ -127,7 +127,7 @@ def test_budgets_hold_what_keeps_them_and_nothing_that_is_refused(epochs, beyond
 
 @pytest.mark.parametrize("whole", [False, True])
 @pytest.mark.parametrize("start", [0, 1])
-def test_completions_are_the_least_of_all_sequences(whole: bool, start: int) -> None:
+def test_completions_are_the_least_of_all_sequences(whole, start):
     rng = np.random.default_rng(4)
     negative = 0
     for _ in range(30):

@@ -19,13 +19,7 @@ from tests.cases.label_cases import best_of_all, require_agreement, small_proble
 SAMPLE = range(60)
 
 
-def problem_by_hand(
-    weights: list[list[float]],
-    gains: list[list[float]],
-    *,
-    times: list[list[float]] | None = None,
-    target: float,
-) -> AdditiveProblem:
+def problem_by_hand(weights, gains, *, times=None, target):
     """Two models, weights and gains by epoch and model; every switch is free."""
     array = np.array(gains)
     losses = np.repeat(-array[:, None, :], 3, axis=1)
@@ -41,7 +35,7 @@ def problem_by_hand(
     )
 
 
-def large_problem(epochs: int) -> AdditiveProblem:
+def large_problem(epochs):
     return family_problem(np.random.default_rng(7), "free", epochs, 3)
 
 

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from depl.benchmarks.suites.random_placements import random_placement
 from depl.heuristics.placement.dual import best_price, lagrangian, prices
 from depl.heuristics.placement.place import place
-from depl.heuristics.placement.problem import PlacementProblem
 from depl.heuristics.placement.program import PerspectiveProgram
 from depl.heuristics.placement.rounding import fractional
 from depl.models.foundation.errors import InvalidInputError
@@ -19,7 +18,7 @@ from tests.cases.placement_cases import least_cost, split_pair
 SEEDS = st.integers(0, 2**32 - 1)
 
 
-def drawn(seed: int, transfers: bool = False) -> PlacementProblem:
+def drawn(seed, transfers=False):
     rng = np.random.default_rng(seed)
     classes, clusters, epochs = rng.integers(1, 4), rng.integers(1, 4), rng.integers(1, 6)
     return random_placement(
@@ -29,7 +28,7 @@ def drawn(seed: int, transfers: bool = False) -> PlacementProblem:
 
 @settings(max_examples=25)
 @given(SEEDS, st.floats(-6, 8))
-def test_the_dual_at_any_price_is_below_every_placement(seed: int, exponent: float) -> None:
+def test_the_dual_at_any_price_is_below_every_placement(seed, exponent):
     problem = drawn(seed, transfers=bool(seed % 2))
     least = least_cost(problem)
     assert lagrangian(problem, 10**exponent).value <= least * (1 + 1e-9)
@@ -40,7 +39,7 @@ def test_the_dual_at_any_price_is_below_every_placement(seed: int, exponent: flo
 
 @settings(max_examples=20)
 @given(SEEDS)
-def test_the_split_optimum_of_the_relaxation_attains_the_dual(seed: int) -> None:
+def test_the_split_optimum_of_the_relaxation_attains_the_dual(seed):
     problem = drawn(seed)
     dual = best_price(problem)
     shares, split = fractional(problem, dual)
@@ -57,7 +56,7 @@ def test_the_split_optimum_of_the_relaxation_attains_the_dual(seed: int) -> None
     assert cost == pytest.approx(dual.value, rel=1e-7)
 
 
-def test_without_a_limit_of_total_time_zero_is_the_only_price() -> None:
+def test_without_a_limit_of_total_time_zero_is_the_only_price():
     problem = split_pair(2.2).replace(maximum_time=None, round_deadline=2.0)
     # slow: x = 1 / (2 - 1) at the price 1; quick: x = 1 / 2 at the price 9
     assert best_price(problem).value == pytest.approx(2.0, rel=1e-12)
@@ -66,13 +65,13 @@ def test_without_a_limit_of_total_time_zero_is_the_only_price() -> None:
 
 
 @pytest.mark.parametrize("multiplier", [-1.0, math.inf, math.nan])
-def test_a_price_of_time_is_a_finite_nonnegative_number(multiplier: float) -> None:
+def test_a_price_of_time_is_a_finite_nonnegative_number(multiplier):
     with pytest.raises(InvalidInputError, match="nonnegative"):
         lagrangian(split_pair(2.2), multiplier)
 
 
 @pytest.mark.parametrize(("limit", "value"), [(0.15, math.inf), (0.2, 180.0)])
-def test_what_no_cluster_keeps_is_infeasible_and_time_that_is_used_up_has_its_bound(limit, value) -> None:
+def test_what_no_cluster_keeps_is_infeasible_and_time_that_is_used_up_has_its_bound(limit, value):
     """Two epochs take 0.2 on quick at full capacity x = 10 at the price 9, twice."""
     dual = best_price(split_pair(limit))
     assert dual.feasible == math.isfinite(value)
@@ -82,7 +81,7 @@ def test_what_no_cluster_keeps_is_infeasible_and_time_that_is_used_up_has_its_bo
 # --- programs --------------------------------------------------------------------------------------------
 
 
-def problems(count: int, transfers: bool) -> list[PlacementProblem]:
+def problems(count, transfers):
     rng = np.random.default_rng(11)
     return [
         random_placement(rng, 3, int(rng.integers(2, 5)), 9, transfers=transfers, deadline=i % 2 == 0)
@@ -90,7 +89,7 @@ def problems(count: int, transfers: bool) -> list[PlacementProblem]:
     ]
 
 
-def test_perspective_cuts_and_the_dual_meet() -> None:
+def test_perspective_cuts_and_the_dual_meet():
     for problem in problems(3, transfers=False):
         found, dual = PerspectiveProgram.of(problem).relax(), best_price(problem)
         assert found.objective == pytest.approx(dual.value, rel=1e-8)
@@ -99,14 +98,14 @@ def test_perspective_cuts_and_the_dual_meet() -> None:
         assert off.any(axis=1).sum() <= 1  # at most one class is split over clusters
 
 
-def test_with_transfers_the_certified_bound_is_that_of_the_program() -> None:
+def test_with_transfers_the_certified_bound_is_that_of_the_program():
     for problem in problems(3, transfers=True):
         found, least = PerspectiveProgram.of(problem).relax(), least_cost(problem)
         assert found.lower_bound == pytest.approx(found.objective, rel=1e-6)
         assert found.lower_bound <= least * (1 + 1e-9)
 
 
-def test_placements_agree_with_highs_where_there_are_too_many_to_be_listed() -> None:
+def test_placements_agree_with_highs_where_there_are_too_many_to_be_listed():
     rng = np.random.default_rng(4)
     for i in range(3):
         problem = random_placement(rng, 5, 6, 60, transfers=i % 2 == 0)
@@ -116,7 +115,7 @@ def test_placements_agree_with_highs_where_there_are_too_many_to_be_listed() -> 
         assert reference.lower_bound <= answer.cost * (1 + 1e-6)
 
 
-def test_infeasible_programs_say_so() -> None:
+def test_infeasible_programs_say_so():
     assert PerspectiveProgram.of(split_pair(0.15)).relax().objective == math.inf
     assert PerspectiveProgram.of(split_pair(0.15)).solve().assignment is None
     late = split_pair(2.2).replace(round_deadline=0.05)

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from depl.benchmarks.suites.random_placements import random_placement
 from depl.heuristics.placement.dual import best_price, prices
 from depl.heuristics.placement.place import place
-from depl.heuristics.placement.problem import PlacementProblem
 from depl.heuristics.placement.program import charged_bound
 from depl.heuristics.placement.rounding import candidates, repaired, rounded
 from depl.models.foundation.tolerances import PROOF_TOLERANCE
@@ -20,7 +19,7 @@ from tests.cases.placement_cases import least_cost, split_pair
 SEEDS = st.integers(0, 2**32 - 1)
 
 
-def drawn(seed: int, transfers: bool = False, epochs: int = 7) -> PlacementProblem:
+def drawn(seed, transfers=False, epochs=7):
     rng = np.random.default_rng(seed)
     count = int(rng.integers(2, epochs))
     return random_placement(
@@ -74,7 +73,7 @@ PAIR = {
         ),
     ],
 )
-def test_epochs_go_where_the_closed_forms_say(limit, changes, chosen, cost) -> None:
+def test_epochs_go_where_the_closed_forms_say(limit, changes, chosen, cost):
     answer = place(split_pair(limit or 2.2).replace(**changes))
     assert answer.assignment.tolist() == chosen
     assert answer.cost == pytest.approx(cost, rel=1e-6 if len(chosen) == 2 else 1e-12)
@@ -82,7 +81,7 @@ def test_epochs_go_where_the_closed_forms_say(limit, changes, chosen, cost) -> N
 
 
 @pytest.mark.parametrize("transfers", [False, True])
-def test_small_problems_against_all_placements(transfers: bool) -> None:
+def test_small_problems_against_all_placements(transfers):
     """The program proves the cheapest of all; without it bounds hold, and many placements are optimal."""
     optimal = better = 0
     for seed in range(10):
@@ -106,7 +105,7 @@ def test_small_problems_against_all_placements(transfers: bool) -> None:
     assert not transfers or better >= 7  # transfers make the bound better than without them
 
 
-def paid(problem: PlacementProblem, assignment: np.ndarray) -> float:
+def paid(problem, assignment):
     return float(problem.transfers[assignment.any(axis=0)].sum())
 
 
@@ -137,7 +136,7 @@ def test_split_classes_and_dominated_clusters_change_nothing_and_more_time_never
 
 @settings(max_examples=25)
 @given(SEEDS)
-def test_rounding_keeps_the_limits_and_costs_at_most_one_epoch_more_than_the_bound(seed: int) -> None:
+def test_rounding_keeps_the_limits_and_costs_at_most_one_epoch_more_than_the_bound(seed):
     problem = drawn(seed, epochs=40)
     dual = best_price(problem)
     whole = rounded(problem, dual)
@@ -155,7 +154,7 @@ def test_rounding_keeps_the_limits_and_costs_at_most_one_epoch_more_than_the_bou
 
 @settings(max_examples=25)
 @given(SEEDS)
-def test_repair_makes_every_assignment_feasible(seed: int) -> None:
+def test_repair_makes_every_assignment_feasible(seed):
     rng = np.random.default_rng(seed)
     problem = drawn(seed, epochs=30)
     tight = problem.replace(
@@ -172,21 +171,21 @@ def test_repair_makes_every_assignment_feasible(seed: int) -> None:
 
 @settings(max_examples=12)
 @given(SEEDS, st.floats(-4, 6))
-def test_bounds_with_transfers_are_below_every_placement(seed: int, exponent: float) -> None:
+def test_bounds_with_transfers_are_below_every_placement(seed, exponent):
     problem = drawn(seed, transfers=True)
     least = least_cost(problem)
     charges = np.random.default_rng(seed).normal(0, 1, len(problem.counts)) * least
     assert charged_bound(problem, 10**exponent, charges) <= least * (1 + 1e-9)
 
 
-def test_bounds_are_close_with_many_epochs_and_clusters() -> None:
+def test_bounds_are_close_with_many_epochs_and_clusters():
     rng = np.random.default_rng(5)
     for epochs, clusters, ratio in ((100, 3, 1.005), (1000, 200, 1.0005), (1_000_000, 3, 1.0005)):
         answer = place(random_placement(rng, 6, clusters, epochs))
         assert answer.cost <= ratio * answer.lower_bound
 
 
-def test_infeasible_problems_say_what_could_be_kept() -> None:
+def test_infeasible_problems_say_what_could_be_kept():
     late = place(split_pair(0.15))
     assert not late.feasible
     assert late.cost == late.lower_bound == math.inf

@@ -7,22 +7,21 @@ import pytest
 
 import depl
 from depl.heuristics.placement.place import place
-from depl.heuristics.placement.problem import PlacementProblem, placement_plan, placement_problem
+from depl.heuristics.placement.problem import placement_plan, placement_problem
 from depl.instances.generator import random_instance
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.epochs import load
-from depl.models.problem.instance import Instance
 from tests.cases.placement_cases import split_pair
 
 
-def on_the_fastest(problem: PlacementProblem) -> np.ndarray:
+def on_the_fastest(problem):
     """Every class on the cluster where it is fastest, which keeps the limits iff anything does."""
     found = np.zeros(problem.dimensions, dtype=np.int64)
     found[np.arange(len(found)), np.argmin(problem.costs.fastest, axis=1)] = problem.counts
     return found
 
 
-def test_epochs_with_equal_loads_form_a_class(tiny: Instance) -> None:
+def test_epochs_with_equal_loads_form_a_class(tiny):
     data = {"edge": frozenset({"sensors"}), "cloud": frozenset({"archive", "sensors"})}
     problem = placement_problem(tiny, ["full", "pruned", "full"], data)
     assert problem.counts.tolist() == [2, 1]
@@ -33,7 +32,7 @@ def test_epochs_with_equal_loads_form_a_class(tiny: Instance) -> None:
             assert problem.load(g, n) == load(tiny, k, problem.classes[g], place_name, data[place_name])
 
 
-def test_plans_of_placements_keep_the_time_limits_of_their_instances() -> None:
+def test_plans_of_placements_keep_the_time_limits_of_their_instances():
     rng = np.random.default_rng(8)
     feasible = 0
     for _ in range(8):
@@ -56,7 +55,7 @@ def test_plans_of_placements_keep_the_time_limits_of_their_instances() -> None:
 
 
 @pytest.mark.parametrize("multiplier", [0.0, 0.25, math.inf])
-def test_free_computing_takes_all_resources_at_every_price_of_time(multiplier: float) -> None:
+def test_free_computing_takes_all_resources_at_every_price_of_time(multiplier):
     problem = split_pair(10.0).replace(price=np.array([0.0, 9.0]), work=np.array([[1.0, 4.0]]))
     # the priced one: sqrt(lam c / kappa), at most r = 10
     assert problem.resources(multiplier).tolist() == [[100.0, min(math.sqrt(multiplier * 4 / 9), 10.0)]]
@@ -76,12 +75,12 @@ def test_free_computing_takes_all_resources_at_every_price_of_time(multiplier: f
         ({"maximum_time": None}, "nothing limits time"),
     ],
 )
-def test_impossible_problems_are_refused(changes: dict[str, object], message: str) -> None:
+def test_impossible_problems_are_refused(changes, message):
     with pytest.raises(InvalidInputError, match=message):
         split_pair(2.2).replace(**changes)
 
 
-def test_wrong_names_and_assignments_are_refused(tiny: Instance) -> None:
+def test_wrong_names_and_assignments_are_refused(tiny):
     edge = {"edge": frozenset({"sensors"})}
     for models, data, message in (
         (["full"], {}, "name a cluster"),

@@ -2,7 +2,6 @@
 
 import itertools
 import math
-from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
@@ -24,7 +23,6 @@ from depl.heuristics.submodular.families import (
 from depl.heuristics.submodular.function import (
     UNKNOWN,
     ExactSums,
-    SetFunction,
     Verdict,
     Violation,
     all_gains,
@@ -37,10 +35,8 @@ from depl.heuristics.submodular.submodularity import holds_at, random_search
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from tests.oracles.sixty_digits import digits, total
 
-Exact = Callable[[frozenset[int]], Fraction]
 
-
-def subsets(size: int) -> list[frozenset[int]]:
+def subsets(size):
     """All of them, small ones first."""
     counts = range(size + 1)
     return [frozenset(chosen) for count in counts for chosen in itertools.combinations(range(size), count)]
@@ -64,24 +60,24 @@ def subsets(size: int) -> list[frozenset[int]]:
         (iwata(3), {"0": 2 - 5 + 6, "12": 2 - 10 - 15 + 12}),
     ],
 )
-def test_values_by_hand(function: SetFunction, wanted: dict[str, float]) -> None:
+def test_values_by_hand(function, wanted):
     for chosen, value in wanted.items():
         assert function.value(map(int, chosen)) == pytest.approx(value, rel=1e-15)
 
 
-def exact_cut(rng: np.random.Generator) -> tuple[SetFunction, Exact]:
+def exact_cut(rng):
     scale = 10.0 ** rng.uniform(-6, 6, 12)
     ends = [tuple(rng.choice(5, 2, replace=False).tolist()) for _ in range(12)]
     capacities, linear = scale * rng.uniform(0, 1, 12), rng.normal(0, 1, 5)
 
-    def value(chosen: frozenset[int]) -> Fraction:
+    def value(chosen):
         leaving = [place for place, (i, j) in enumerate(ends) if i in chosen and j not in chosen]
         return total(linear, chosen) + total(capacities, leaving)
 
     return cut(5, ends, capacities, linear), value
 
 
-def exact_concave(rng: np.random.Generator) -> tuple[SetFunction, Exact]:
+def exact_concave(rng):
     weights, linear, scale = rng.uniform(0, 1, 5), rng.normal(0, 1, 5), float(rng.uniform(0.5, 2))
     shapes = [
         (square_root(scale), lambda w: Fraction(scale) * digits("sqrt", w)),
@@ -91,14 +87,14 @@ def exact_concave(rng: np.random.Generator) -> tuple[SetFunction, Exact]:
     ]
     shape, exact = shapes[int(rng.integers(4))]
 
-    def value(chosen: frozenset[int]) -> Fraction:
+    def value(chosen):
         return exact(total(weights, chosen)) + total(linear, chosen)
 
     return concave_of_weight(weights, shape, linear), value
 
 
 @pytest.mark.parametrize("draw", [exact_cut, exact_concave])
-def test_gains_are_within_their_noise_of_60_digits_and_the_noise_is_small(draw) -> None:
+def test_gains_are_within_their_noise_of_60_digits_and_the_noise_is_small(draw):
     rng = np.random.default_rng(31)
     for _ in range(30):
         function, exact = draw(rng)
@@ -115,7 +111,7 @@ def test_gains_are_within_their_noise_of_60_digits_and_the_noise_is_small(draw) 
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e-12, 3.7e40, 1e-321])
-def test_sums_are_off_by_one_rounding_whatever_their_number(scale: float) -> None:
+def test_sums_are_off_by_one_rounding_whatever_their_number(scale):
     rng = np.random.default_rng(32)
     numbers = scale * rng.normal(0, 1, 500) / 3
     sums, sets = ExactSums(numbers), rng.random((20, 500)) < 0.5
@@ -131,7 +127,7 @@ def test_sums_are_off_by_one_rounding_whatever_their_number(scale: float) -> Non
 # --- submodular or not ----------------------------------------------------------------------------------
 
 
-def exact_exchange(table: dict[frozenset[int], Fraction], size: int) -> bool:
+def exact_exchange(table, size):
     """Submodularity by all triples in rational numbers."""
     return all(
         table[base | {i}] + table[base | {j}] >= table[base | {i, j}] + table[base]
@@ -141,7 +137,7 @@ def exact_exchange(table: dict[frozenset[int], Fraction], size: int) -> bool:
 
 
 @pytest.mark.parametrize("family", SUBMODULAR)
-def test_families_are_proved_by_construction_and_by_all_triples_up_to_rounding(family: str) -> None:
+def test_families_are_proved_by_construction_and_by_all_triples_up_to_rounding(family):
     function = SUBMODULAR[family](np.random.default_rng(1), 6)
     found = exhaustive(function)
     assert function.known.verdict is Verdict.PROVED
@@ -151,7 +147,7 @@ def test_families_are_proved_by_construction_and_by_all_triples_up_to_rounding(f
 
 
 @pytest.mark.parametrize("family", NOT_SUBMODULAR)
-def test_other_families_are_refuted_with_a_triple_that_holds(family: str) -> None:
+def test_other_families_are_refuted_with_a_triple_that_holds(family):
     function = NOT_SUBMODULAR[family](np.random.default_rng(2), 6)
     found = exhaustive(function)
     assert found.verdict is Verdict.REFUTED
@@ -161,13 +157,13 @@ def test_other_families_are_refuted_with_a_triple_that_holds(family: str) -> Non
     assert found.violation.excess <= found.short < math.inf
 
 
-def nearly_modular(chosen: frozenset[int]) -> float:
+def nearly_modular(chosen):
     """f(0 1) exceeds f(0) + f(1) by 2**-105, which the float sum of these two does not show."""
     table = {frozenset(): 0.0, frozenset({0}): 1.0, frozenset({1}): 2.0**-52 * (1 - 2.0**-53)}
     return table.get(chosen, 1.0 + 2.0**-52)
 
 
-def small_square(chosen: frozenset[int]) -> Fraction:
+def small_square(chosen):
     return Fraction(len(chosen) ** 2, 10**6)
 
 
@@ -188,7 +184,7 @@ def test_what_rounding_leaves_open_stays_open_and_nothing_else(function, verdict
     assert function.size != 2 or verdict is Verdict.UNKNOWN or found.violation.excess == 2.0**-105
 
 
-def test_random_orders_refute_a_square_of_any_size_and_never_a_submodular_function() -> None:
+def test_random_orders_refute_a_square_of_any_size_and_never_a_submodular_function():
     rng = np.random.default_rng(3)
     for size in (3, 40):
         function = oracle(size, lambda subset: len(subset) ** 2)
@@ -226,12 +222,12 @@ def test_random_orders_refute_a_square_of_any_size_and_never_a_submodular_functi
         (lambda: iwata(3).restricted(frozenset({3}), frozenset()), "must exist"),
     ],
 )
-def test_what_is_no_set_function_is_refused(make, message: str) -> None:
+def test_what_is_no_set_function_is_refused(make, message):
     with pytest.raises(InvalidInputError, match=message):
         make()
 
 
-def test_too_many_subsets_and_triples_are_refused() -> None:
+def test_too_many_subsets_and_triples_are_refused():
     with pytest.raises(NotCoveredError, match="21 elements"):
         all_values(iwata(21))
     with pytest.raises(NotCoveredError, match="at most 18"):

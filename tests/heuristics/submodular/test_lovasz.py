@@ -29,7 +29,7 @@ ARC = cut(2, [(0, 1)], 4, [-3, 1])
 
 
 @pytest.mark.parametrize("family", SUBMODULAR)
-def test_cutting_planes_return_the_program_whose_value_proves_the_minimum(family: str) -> None:
+def test_cutting_planes_return_the_program_whose_value_proves_the_minimum(family):
     function = SUBMODULAR[family](np.random.default_rng(4), 7)
     minimum, planes = lovasz_planes(function)
     assert minimum.optimal
@@ -43,7 +43,7 @@ def test_cutting_planes_return_the_program_whose_value_proves_the_minimum(family
 
 
 @pytest.mark.parametrize("family", SUBMODULAR)
-def test_bounds_are_sums_of_fractions_and_never_more_than_the_least_value(family: str) -> None:
+def test_bounds_are_sums_of_fractions_and_never_more_than_the_least_value(family):
     rng = np.random.default_rng(31)
     for size in (2, 7, 25):
         function = SUBMODULAR[family](rng, size)
@@ -65,7 +65,7 @@ def test_bounds_are_sums_of_fractions_and_never_more_than_the_least_value(family
                 assert bound.lower <= Fraction(float(all_gains(function).min()))
 
 
-def test_a_function_that_falls_short_of_submodularity_is_bounded_all_the_same() -> None:
+def test_a_function_that_falls_short_of_submodularity_is_bounded_all_the_same():
     """Every certificate, less short n**2 / 4, is below the least value of disturbed cuts."""
     rng = np.random.default_rng(33)
     passed = 0
@@ -73,7 +73,7 @@ def test_a_function_that_falls_short_of_submodularity_is_bounded_all_the_same() 
         whole, noise = random_cut(rng, 6), rng.integers(-3, 4, 64).tolist()
         table = {}
 
-        def value(chosen: frozenset[int], whole=whole, noise=noise, table=table) -> int:
+        def value(chosen, whole=whole, noise=noise, table=table):
             return table.setdefault(chosen, int(whole.value(chosen)) + noise[sum(1 << i for i in chosen)])
 
         function = oracle(6, value)
@@ -95,7 +95,7 @@ def test_a_function_that_falls_short_of_submodularity_is_bounded_all_the_same() 
         ([[0, 1]], (HALF, HALF), "as many weights"),
     ],
 )
-def test_forged_combinations_are_refused(orders, weights, message: str) -> None:
+def test_forged_combinations_are_refused(orders, weights, message):
     with pytest.raises(InvalidInputError, match=message):
         GreedyCertificate(np.array(orders), weights).bound(ARC)
 
@@ -103,7 +103,7 @@ def test_forged_combinations_are_refused(orders, weights, message: str) -> None:
 @pytest.mark.parametrize(
     ("lower", "proof"), [(Fraction(-29, 10), True), (Fraction(-3), False), (Fraction(-1), False)]
 )
-def test_of_whole_numbers_a_gap_below_one_is_none_and_a_bound_above_proves_nothing(lower, proof) -> None:
+def test_of_whole_numbers_a_gap_below_one_is_none_and_a_bound_above_proves_nothing(lower, proof):
     assert proves(ARC, frozenset({0, 1}), CertifiedBound(lower, Fraction(1))) is proof
     thirds = concave_of_weight([1.0, 2.0], square_root(), [-3.0, 0.5])
     assert not proves(thirds, minimum_norm_point(thirds).subset, CertifiedBound(lower - 7, Fraction(1)))

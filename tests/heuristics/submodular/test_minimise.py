@@ -9,7 +9,7 @@ import pytest
 from depl.benchmarks.studies.helpers.set_functions import NOT_SUBMODULAR, SUBMODULAR, random_real_cut
 from depl.heuristics.submodular.answers import Minimum, Proof, concluded
 from depl.heuristics.submodular.families import cut, iwata
-from depl.heuristics.submodular.function import SetFunction, Verdict, all_values, oracle, proved
+from depl.heuristics.submodular.function import Verdict, all_values, oracle, proved
 from depl.heuristics.submodular.lovasz import greedy_certificate, proves
 from depl.heuristics.submodular.minimise import METHODS, brute_force, lovasz_planes, minimise, ranked
 from depl.heuristics.submodular.minimum_norm import minimum_norm_point
@@ -20,7 +20,7 @@ from tests.oracles.minimum_cut import graph_of, least_value
 GENERAL = ["minimum-norm-point", "lovasz"]
 
 
-def agrees(function: SetFunction, method: str, least: float) -> None:
+def agrees(function, method, least):
     """The contract: the least value, called optimal, with a certificate that is checked here again."""
     found = minimise(function, method)
     assert found.value == pytest.approx(least, abs=1e-9)
@@ -47,7 +47,7 @@ def test_every_method_finds_the_least_value_of_every_family(family, method):
         agrees(function, method, least)
 
 
-def test_no_optimum_is_claimed_on_a_sample_of_30_functions_that_are_not_submodular() -> None:
+def test_no_optimum_is_claimed_on_a_sample_of_30_functions_that_are_not_submodular():
     rng = np.random.default_rng(77)
     draws = list(NOT_SUBMODULAR.values())
     wrong = 0
@@ -67,8 +67,8 @@ def test_no_optimum_is_claimed_on_a_sample_of_30_functions_that_are_not_submodul
 
 
 @pytest.mark.parametrize("method", GENERAL)
-def test_an_oracle_is_optimal_only_if_what_its_caller_told_holds(method: str) -> None:
-    def evaluate(subset: frozenset[int]) -> int:
+def test_an_oracle_is_optimal_only_if_what_its_caller_told_holds(method):
+    def evaluate(subset):
         return len(subset) * (5 - len(subset)) - 3 * (0 in subset) - 3 * (1 in subset) - 2 * (4 in subset)
 
     assert not minimise(oracle(5, evaluate), method).optimal
@@ -79,7 +79,7 @@ def test_an_oracle_is_optimal_only_if_what_its_caller_told_holds(method: str) ->
     assert (found.value, found.subset) == (-8, frozenset(range(5)))
 
 
-def test_a_bound_above_the_value_contradicts_what_the_caller_said_and_proves_nothing() -> None:
+def test_a_bound_above_the_value_contradicts_what_the_caller_said_and_proves_nothing():
     """f = |S|**2 - 2.5 |S| is -1.5 at one element; mean (0.5, 0.5, 0.5) of three bases gives the bound 0."""
     function = oracle(3, lambda subset: len(subset) ** 2 - 2.5 * len(subset), known=proved("a lie"))
     orders = [np.roll(np.arange(3), shift) for shift in range(3)]
@@ -98,7 +98,7 @@ def test_a_bound_above_the_value_contradicts_what_the_caller_said_and_proves_not
 
 @pytest.mark.parametrize("family", ["cut", "cut with real data", "coverage", "quadratic"])
 @pytest.mark.parametrize("size", [40, 150])
-def test_the_minimum_norm_point_equals_the_minimum_cut(family: str, size: int) -> None:
+def test_the_minimum_norm_point_equals_the_minimum_cut(family, size):
     function = SUBMODULAR[family](np.random.default_rng(size), size)
     point = minimum_norm_point(function)
     assert point.optimal
@@ -106,7 +106,7 @@ def test_the_minimum_norm_point_equals_the_minimum_cut(family: str, size: int) -
     assert 0 < len(point.subset) < size
 
 
-def test_data_of_twelve_orders_of_magnitude_end_in_a_proof_or_in_no_claim() -> None:
+def test_data_of_twelve_orders_of_magnitude_end_in_a_proof_or_in_no_claim():
     rng = np.random.default_rng(12)
     unproved = 0
     for _ in range(12):
@@ -127,7 +127,7 @@ def test_data_of_twelve_orders_of_magnitude_end_in_a_proof_or_in_no_claim() -> N
 # --- what a caller tells ------------------------------------------------------------------------------
 
 
-def test_no_false_claim_about_an_oracle_is_called_optimal() -> None:
+def test_no_false_claim_about_an_oracle_is_called_optimal():
     """Random tables under `known=proved`: whatever is said, nothing wrong is called optimal outright."""
     rng = np.random.default_rng(1905)
     sizes = range(6)
@@ -147,7 +147,7 @@ def test_no_false_claim_about_an_oracle_is_called_optimal() -> None:
 # --- limits and refusals ------------------------------------------------------------------------------
 
 
-def test_a_method_that_is_stopped_early_says_so_and_keeps_a_valid_bound() -> None:
+def test_a_method_that_is_stopped_early_says_so_and_keeps_a_valid_bound():
     function = SUBMODULAR["grid cut"](np.random.default_rng(2), 64)
     least = least_value(function)
     for method, stops in (
@@ -162,10 +162,10 @@ def test_a_method_that_is_stopped_early_says_so_and_keeps_a_valid_bound() -> Non
             assert "gap" in found.remark
 
 
-def test_all_subsets_tell_values_apart_that_no_float_does_and_know_what_errors_hide() -> None:
+def test_all_subsets_tell_values_apart_that_no_float_does_and_know_what_errors_hide():
     """At 10**20 floats are 16384 apart."""
 
-    def evaluate(chosen: frozenset[int]) -> int:
+    def evaluate(chosen):
         return 10**20 - (3 if chosen == {1} else 0) - (1 if chosen == {0, 2} else 0)
 
     found = brute_force(oracle(3, evaluate))
@@ -176,7 +176,7 @@ def test_all_subsets_tell_values_apart_that_no_float_does_and_know_what_errors_h
     assert "known to" in doubtful.remark
 
 
-def test_uncovered_functions_are_refused() -> None:
+def test_uncovered_functions_are_refused():
     with pytest.raises(NotCoveredError):
         minimise(iwata(21), "brute-force")
 
@@ -185,7 +185,7 @@ def test_uncovered_functions_are_refused() -> None:
 
 
 @pytest.mark.parametrize("family", SUBMODULAR)
-def test_the_twelve_best_sets_match_enumeration(family: str) -> None:
+def test_the_twelve_best_sets_match_enumeration(family):
     function = SUBMODULAR[family](np.random.default_rng(14), 7)
     found = list(itertools.islice(ranked(function), 12))
     expected = np.sort(all_values(function))[:12]
@@ -195,7 +195,7 @@ def test_the_twelve_best_sets_match_enumeration(family: str) -> None:
     assert all(item.lower_bound <= item.value for item in found)
 
 
-def test_ranks_of_a_heuristic_are_not_called_proved() -> None:
+def test_ranks_of_a_heuristic_are_not_called_proved():
     function = NOT_SUBMODULAR["convex of weight"](np.random.default_rng(1), 6)
     assert not any(item.optimal for item in list(itertools.islice(ranked(function, minimum_norm_point), 3)))
     exact = list(itertools.islice(ranked(function, brute_force), 3))

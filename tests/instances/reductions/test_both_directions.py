@@ -11,7 +11,6 @@ from depl.instances.reductions.knapsack import Knapsack
 from depl.instances.reductions.to_planning import ByCost, ByTime, FreeResources, unbounded
 from depl.models.evaluation.evaluate import evaluate
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
-from depl.models.problem.instance import Instance
 from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
 from tests.cases.knapsack_cases import best_of_all, random_chance_knapsack, random_knapsack, subsets
 
@@ -19,13 +18,13 @@ SMALL = Knapsack.of([3, 4, 5], [2, 3, 4], 6)
 DATA = (ClusterData(cluster="site", datasets=("data",)),)
 
 
-def judged(instance: Instance, plan: Plan) -> tuple[bool, float]:
+def judged(instance, plan):
     """Whether a plan is feasible, and its cost."""
     found = evaluate(instance, plan, quantile=False)
     return found.feasible, found.cost
 
 
-def all_schedules(instance: Instance, longest: int) -> list[Plan]:
+def all_schedules(instance, longest):
     """Every sequence of models of a reduction, with full resources where there is work."""
     found = [Plan()]
     for length in range(1, longest + 1):
@@ -39,7 +38,7 @@ def all_schedules(instance: Instance, longest: int) -> list[Plan]:
     return found
 
 
-def work(instance: Instance, k: int, name: str) -> float:
+def work(instance, k, name):
     table = instance.model(name).compute
     return instance.model(name).demand if table is None else table[0].epochs[k]
 

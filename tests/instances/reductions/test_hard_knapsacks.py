@@ -12,7 +12,7 @@ from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from tests.cases.knapsack_cases import best_of_all, random_knapsack
 
 
-def columns(family: str, largest: int = 1000) -> tuple[np.ndarray, np.ndarray]:
+def columns(family, largest=1000):
     sack = hard_knapsack(family, 400, np.random.default_rng(5), largest)
     return np.array([int(v) for v in sack.values]), np.array([int(w) for w in sack.weights])
 

@@ -6,24 +6,23 @@ import numpy as np
 import pytest
 
 from depl.instances.reductions.chance import Chance
-from depl.instances.reductions.knapsack import Knapsack, best_by_capacity
+from depl.instances.reductions.knapsack import best_by_capacity
 from depl.instances.reductions.to_planning import ByCost, ByTime, FreeResources
-from depl.models.problem.instance import Instance
-from depl.models.solving.result import Result, Solution, Termination
+from depl.models.solving.result import Solution, Termination
 from depl.models.solving.solve import solve
 from tests.cases.knapsack_cases import random_chance_knapsack, random_knapsack, subsets
 
 SEEDS = pytest.mark.parametrize("seed", range(5))
 
 
-def solved(instance: Instance) -> Result:
+def solved(instance):
     """Proved, one way or the other; nothing is random, so that one scenario says it all."""
     result = solve(instance, "scenario-search", scenarios=1)
     assert result.termination in (Termination.OPTIMAL, Termination.INFEASIBLE)
     return result
 
 
-def least_weight_of(knapsack: Knapsack, value: Fraction) -> Fraction | None:
+def least_weight_of(knapsack, value):
     """The least weight of items worth at least ``value``; None if there are none."""
     lightest = {Fraction(0): Fraction(0)}
     for worth, weight in zip(knapsack.values, knapsack.weights, strict=True):

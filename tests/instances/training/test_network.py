@@ -38,7 +38,7 @@ def test_the_derivative_is_the_limit_of_differences_and_examples_do_not_mix(name
 
     _, slope = network.gradient(weights, inputs, labels)
 
-    def loss(index: int, shift: float) -> float:
+    def loss(index, shift):
         moved = weights.copy()
         moved[index] += shift
         return network.gradient(moved, inputs, labels)[0]
