@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from depl.instances.generator import random_plan
-from depl.models.evaluation.evaluate import Constraint, Evaluation, Reading, evaluate, final_loss
-from depl.models.problem.epochs import FinalLoss, Term
+from depl.models.evaluation.evaluate import Constraint, Evaluation, Reading, evaluate
 from depl.models.problem.instance import ComputeTable, Instance, Model, TabledImprovement
 from depl.models.problem.plan import Plan
 from depl.models.verifier.verify import verify
@@ -203,13 +202,3 @@ def test_the_letter_of_the_data_constraint_wants_every_cluster_with_data_in_ever
     wanted = [Constraint(name, "(6) as printed, E1", epochs, 0, False) for name, epochs in named]
     assert violated(letter) == wanted
     assert letter.cost == evaluate(tiny, tiny_optimum).cost
-
-
-# --- from epoch to epoch -------------------------------------------------------------------------------
-
-
-def test_an_initial_model_makes_the_first_epoch_a_switch(tiny):
-    plan = training(("pruned", "cloud", 3.0), data={"cloud": ("archive", "sensors")})
-    switch = ((Term(1.0, atoms(0.25, 0.5)), 1),)
-    for initial, terms in ((None, ()), ("full", switch), ("pruned", ())):
-        assert final_loss(tiny.replace(initial_model=initial), plan) == FinalLoss(12.5, terms)

@@ -166,15 +166,6 @@ def test_laws_on_the_grid_are_below_the_laws_they_stand_for_and_near(name):
                     assert above >= true_survival(change, (index + 1) * step) - 1e-8
 
 
-def test_switch_laws_are_rounded_down_and_none_where_nothing_is_lost():
-    problem = Choices(AWKWARD["switches that gain"])
-    steps = GridSteps(problem, 0.25, 10.0)
-    law = steps.switch(0, 1)
-    assert law is not None
-    assert (law.first, law.masses.tolist()) == (-3, [1.0])  # -0.6 down to -0.75
-    assert GridSteps(Choices(AWKWARD["atoms"]), 0.25, 10.0).switch(0, 1) is None
-
-
 @pytest.mark.parametrize(("first", "last"), [(-3, 2), (-1, 0), (-9, -5), (4, 6), (1, 1), (-20, 20)])
 def test_a_law_moved_into_a_window_only_goes_down(first, last):
     law = GridLaw(-2, np.array([0.1, 0.2, 0.3, 0.15, 0.05]), 1e-15)

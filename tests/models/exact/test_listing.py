@@ -17,22 +17,8 @@ from depl.models.exact.plan_classes import plan_classes
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.instance import Dataset
 from depl.models.solving.methods import Limits
-from tests.oracles.brute_force import every_plan
 
 TINY = load("tiny")
-
-
-def test_every_class_stands_for_every_sequence():
-    data = {item.name: frozenset(d.name for d in TINY.datasets) for item in TINY.clusters}
-    classes = plan_classes(TINY, data, cutoff=math.inf, allowed=10**6)
-    costs = {round(cost, 9) for level in classes.levels[1:] for cost in level.costs}
-    assert sum(row.cost for row in TINY.transfers if row.cluster in data) > 0
-    listed = {
-        round(cost - sum(TINY.transfer_cost(d, row.cluster) for row in plan.data for d in row.datasets), 9)
-        for cost, plan in every_plan(TINY)
-        if all(len(row.datasets) == len(TINY.datasets) for row in plan.data)
-    }
-    assert costs == listed
 
 
 @pytest.mark.parametrize("change", ["retention", "shift"])

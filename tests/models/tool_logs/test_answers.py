@@ -30,7 +30,6 @@ uneven steps | :step loss / 100 1 / 200 1 / 350 1 | | not evenly apart: say with
 steps from 100 | :step loss / 100 1 / 200 1 / 300 1 | | = a: 1 1 1
 steps from 99 | :step loss / 99 1 / 199 1 / 299 1 | | = a: 1 1 1
 steps from 0 | :step loss / 0 1 / 100 1 / 200 1 / 300 1 | | = a@0: 1 1 1 1
-steps of 2 | :step loss / 2 1 / 4 1 | | = a: 1 1
 steps of 10 | :step loss / 9 1 / 19 1 | | ~ epochs told by: step, 10 steps an epoch
 one step | :step loss / 500 1 | | say --steps-per-epoch N
 | steps_per_epoch=500 | = a: 1
@@ -55,7 +54,6 @@ a shorter list | h.json {"l": [1, 2, 3, 4], "loss": [2, 1]} | | 'loss' has 2 val
 | every=3 | 2 values for 4 epochs, not one for every 3
 lists of an evaluation alone | h.json {"val_loss": [2, 1], "val_accuracy": [0.1, 0.2]}
 | every=2 loss=val_loss | = h: 2 1
-an odd number of epochs | h.json {"l": [1, 2, 3, 4, 5], "loss": [2, 1]} | every=2 | = h: 2 1
 every of a list | h.json {"loss": [1, 2, 3, 4]} | every=1 | ~ an epoch: here is 1 of the logs
 every fifth epoch | :epoch loss / 4 ... / 5 3 / 10 2 / 14 ... / 15 1 | | --every N
 | every=5 | = a: 3 2 1
@@ -86,8 +84,6 @@ no loss at the restart | :epoch loss / 1 4 / 2 3 / 3 2 / 2 null / 3 1
 | on_repeated=last | has no loss in epoch 2
 no loss after a restart | :epoch loss / 1 4 / 2 3 / 3 2 / 2 1 / 3 null
 | on_repeated=last | has no loss in epoch 3
-no loss in a second training | :epoch loss / 1 4 / 2 3 / 1 5 / 2 null
-| on_repeated=last | has no loss in epoch 2
 a key that is not read | :epoch loss lr / 1 1 3 / 1 1 3 | on_repeated=last | ~ not read: 1 key: lr
 a run that diverged | a.jsonl :epoch loss / 1 1 / 2 1 & b.jsonl :epoch loss / 1 2 / 2 NaN
 | | may be end or drop ... it then counts as a miss
@@ -135,7 +131,6 @@ stages that leave something open | :epoch loss / 1 1 / 2 1 / 3 1 | stages=a@e:2 
 | stages=a | must be MODEL@CLUSTER:EPOCHS,MODEL@CLUSTER, not 'a'
 | stages=a@e,b@f | needs its number of epochs, as another stage follows: a@e:10
 | stages=a@e:0 | must be MODEL@CLUSTER
-| stages=a@e: | must be MODEL@CLUSTER
 | stages=a@e:1000000 | = a: 1 1 1
 | stages=a@e:1000001 | has more than 1000000 epochs
 | stages=a@b:HUGE | has more than 1000000 epochs
@@ -156,7 +151,6 @@ too many of hyperparameters | a.jsonl {"hparams":{"stages":"a@b:3000000000"}}\n{
 | stages= | has more than 1000000 epochs
 semicolons and points | a.csv epoch;loss\n1;0.5\n2;0.25\n | | = a: 0.5 0.25
 tabs | a.csv epoch\tloss\n1\t0,5\n2\t0,25\n | | = a: 0.5 0.25
-quoted numbers | a.csv "epoch","loss"\n"1","0.5"\n"2","0.25"\n | | = a: 0.5 0.25
 names with the other separator | a.csv "epoch","loss","a;b;c"\n1,0.5,x\n2,0.25,y\n | | = a: 0.5 0.25
 points elsewhere | a.csv epoch;loss;lr\n1;1,234;0.1\n | | must be a number, not '1,234'
 commas between cells | a.csv epoch,loss\n1,"1,234"\n | | must be a number, not '1,234'
@@ -198,13 +192,11 @@ an accuracy of 750 per cent
 | first=1 accuracy=acc percent=1 | share in [0, 1], not 7.5 ... log.csv, row 4, column accuracy:
 a number of 400 digits in JSON Lines | :epoch loss / 1 HUGE | | has no loss in epoch
 an epoch of 400 digits | :epoch loss / HUGE 1 | | not inf
-a number of 400 digits at Keras | a.json {"loss":[1,HUGE]} | | has no loss in epoch
 a round of 400 digits | a.json {"losses_centralized":[[HUGE,1]]} | | whole number from 0 on, not 'inf'
 a key of 400 digits | a.json {"evaluate_metrics_serverapp":{"HUGE":{"loss":1}}}
 | | whole number from 0 on, not '1111
 a round ² | a.json {"evaluate_metrics_serverapp":{"²":{"loss":1}}} | | whole number from 0 on, not '²'
 a round -5 | a.json {"losses_centralized":[[-5,1]]} | | whole number from 0 on, not '-5'
-a round 1.5 | a.json {"losses_centralized":[[1.5,1]]} | | whole number from 0 on, not '1.5'
 a round 1.0 | a.json {"losses_centralized":[[1.0,1],[2.0,0.5]]} | | = a: 1 0.5
 rounds that are no pairs | a.json {"losses_centralized":[[1,1,1]]} | | must be pairs [round
 a round without metrics | a.json {"evaluate_metrics_serverapp":{"1":[1]}} | | must be metrics by name
@@ -230,13 +222,10 @@ JSON Lines with line separators | | | = a: 0.5
 a list 20,000 deep | | | too deeply
 objects 20,000 deep | | | too deeply
 an mlflow step that is null | | | metric 1 of run r must be a number at a step, not step None
-an mlflow step that is text | | | metric 1 of run r must be a number at a step, not step 'one'
 an mlflow value that is null | | | has no loss in epoch
-an mlflow value that is text | | | metric 1 of run r must be a number at a step, not step
 an mlflow value that is infinite | | | has no loss in epoch
 an mlflow key that is null | | | metric 1 of run r must be a number at a step, not step
 an mlflow run called by bytes | | | = b'a': 0.5
-an mlflow run called by a number | | | = 5: 0.5
 an mlflow parameter of bytes | | stages= stages_from=hparams | has no hyperparameter 'stages'
 an mlflow view without end | | | must be tables
 deleted runs alone in a store | | | holds deleted runs alone (1 run)
@@ -320,7 +309,6 @@ HALVES: dict[str, Mapping[str, str | bytes]] = {
     "UTF-16, the other way": {"a.csv": b"\xfe\xff" + SEMICOLONS.encode("utf-16-be")},
     "UTF-8 with its mark": {"a.csv": SEMICOLONS.encode("utf-8-sig")},
     "gzip": {"a.csv.gz": gzip.compress(SEMICOLONS.encode())},
-    "gzip of UTF-16": {"a.csv.gz": gzip.compress(SEMICOLONS.encode("utf-16"))},
     "gzip of lines": {"a.jsonl.gz": gzip.compress(LINES.encode())},
     **{name: {name: LINES} for name in ("a.log", "a.txt", "a.json", "a", "a.ndjson")},
     **{f"{name} beside notes": {name: LINES, **BESIDE} for name in ("a.log", "a.txt", "a.json", "a")},
@@ -328,9 +316,7 @@ HALVES: dict[str, Mapping[str, str | bytes]] = {
 """Text of all kinds, and files of all names, with the losses 0.5 and 0.25 of a run ``a``."""
 METRICS = {
     "an mlflow step that is null": (None, "loss", 0.5, 0),
-    "an mlflow step that is text": ("one", "loss", 0.5, 0),
     "an mlflow value that is null": (1, "loss", None, 0),
-    "an mlflow value that is text": (1, "loss", "high", 0),
     "an mlflow value that is infinite": (1, "loss", 1.7976931348623157e308, 0),
     "an mlflow key that is null": (1, None, 0.5, 0),
 }
@@ -358,7 +344,6 @@ MADE: dict[str, Mapping[str, str | bytes] | Callable[[Path], Path]] = HALVES | {
     "objects 20,000 deep": lines('{"a":' * 20_000 + "1" + "}" * 20_000),
     **{name: store([metric]) for name, metric in METRICS.items()},
     "an mlflow run called by bytes": store(name=b"a"),
-    "an mlflow run called by a number": store(name=5),
     "an mlflow parameter of bytes": store(params=[(b"k", b"v")]),
     "an mlflow view without end": store(more=ENDLESS),
     "deleted runs alone in a store": store(more="UPDATE runs SET lifecycle_stage = 'deleted';"),

@@ -24,12 +24,6 @@ def events_in(folder: Path, data: bytes, number: int = 1) -> Path:
     return put(folder, {f"events.out.tfevents.{number}": data})
 
 
-def test_the_checksum_is_crc_32c_rotated_and_moved():
-    """Of RFC 3720, section B.4: 32 bytes of zeros have 0x8a9136aa; of "123456789" it is 0xe3069283."""
-    for data, crc in ((bytes(32), 0x8A9136AA), (b"123456789", 0xE3069283)):
-        assert binary_logs.masked_checksum(data) == ((crc >> 15 | crc << 17) + 0xA282EAD8) % 2**32
-
-
 def test_numbers_and_tensors_of_one_number_are_scalars(tmp_path):
     half = told(8, told(1, 19) + told(13, varint(0x3800)))
     values = {

@@ -130,9 +130,7 @@ STATES = {
     "before training": (evaluated((0, 2.0), *THREE), [(0, 2.0), *THREE]),
     "rounded": (evaluated((0.9984, 0.9), (1.9968, 0.6), (2.9952, 0.7)), THREE),
     "steps": (evaluated((0.33, 0.9), (0.66, 0.6), (0.99, 0.7), per_epoch=100), THREE),
-    "summary": ([*evaluated(*THREE), SUMMARY], THREE),
     "best model": ([*evaluated(*THREE), SUMMARY, {"eval_loss": 0.6, **AT_THE_END}], THREE),
-    "last model": ([*evaluated(*THREE), SUMMARY, {"eval_loss": 0.7, **AT_THE_END}], THREE),
     "once": ([SUMMARY | {"epoch": 1.0}, {"eval_loss": 0.6, "epoch": 1.0, "step": 30}], [(1, 0.6)]),
 }
 
