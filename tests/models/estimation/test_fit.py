@@ -301,6 +301,12 @@ def test_the_student_t_is_at_least_as_likely_as_scipys(degrees, seed):
         assert found[0] == pytest.approx(by_scipy, rel=2e-3)
 
 
+def test_the_degrees_of_a_student_t_stay_within_their_bounds():
+    even = np.linspace(-1.56, 1.56, 101)  # of whose tangents the law is Cauchy's
+    found = STUDENT_T.fit(np.stack([np.tan(even), even]))
+    assert found[:, 0].tolist() == [families.LEAST_DEGREES, families.MOST_DEGREES]
+
+
 @each_family
 def test_a_family_is_that_of_scipy_and_fits_rows_on_their_own(family):
     truth, law = np.array(TRUTH[family]), SCIPY[family]
