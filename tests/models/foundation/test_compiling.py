@@ -207,16 +207,6 @@ def test_a_kernel_is_interpreted_until_it_has_taken_its_seconds_and_compiled_the
     assert len(theirs.summed.overloads) == len(theirs.halved.overloads) == 1
 
 
-def test_a_long_call_is_not_interpreted_and_none_is_where_all_shall_be_compiled(theirs):
-    many = np.ones(compiling._INTERPRETED_NUMBERS)
-    assert theirs.halved(many, 0) == 0.5
-    assert theirs.halved.overloads
-    with compiling.compiled_at_once():
-        theirs.summed(np.ones(2))
-    assert theirs.summed.overloads
-    assert compiling._INTERPRETED_SECONDS > 0
-
-
 def test_no_kernel_is_compiled_that_would_outlast_the_time_of_a_solve(theirs):
     """One that may be interpreted goes on so; another, and a call too long for it, ends the solve."""
     values, many = np.array([1.0, 2.0, 4.0]), np.ones(compiling._INTERPRETED_NUMBERS)

@@ -7,16 +7,6 @@ import pytest
 from depl.models.foundation.deadline import LEEWAY, OutOfTimeError, deadline, keep_time
 
 
-class Hand:
-    """A clock that is set by hand."""
-
-    def __init__(self, late):
-        self.late = late
-
-    def __call__(self):
-        return self.late
-
-
 def stopped():
     try:
         keep_time()
@@ -30,24 +20,24 @@ def stopped():
     [(-math.inf, False), (-1.0, False), (LEEWAY / 2, False), (LEEWAY, True), (9.0, True)],
 )
 def test_work_is_broken_off_once_the_leeway_is_used_up(late, expected):
-    with deadline(Hand(late)):
+    with deadline(lambda: late):
         assert stopped() is expected
     assert not stopped()
 
 
 def test_what_caught_it_has_the_leeway_again_to_end():
-    clock = Hand(3.0)
-    with deadline(clock):
+    late = 3.0
+    with deadline(lambda: late):
         assert stopped()
         assert not stopped()
-        clock.late = 3.0 + LEEWAY / 2
+        late = 3.0 + LEEWAY / 2
         assert not stopped()
-        clock.late = 3.0 + LEEWAY
+        late = 3.0 + LEEWAY
         assert stopped()
 
 
 def test_the_deadline_of_a_part_holds_inside_of_it_alone_and_ends_with_an_error_too():
-    with deadline(Hand(-5.0)):
-        with pytest.raises(OutOfTimeError), deadline(Hand(5.0)):
+    with deadline(lambda: -5.0):
+        with pytest.raises(OutOfTimeError), deadline(lambda: 5.0):
             keep_time()
         assert not stopped()

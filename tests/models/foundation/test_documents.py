@@ -125,14 +125,11 @@ def test_a_document_opens_with_its_format_and_version_and_ends_with_a_line_break
         ('{"format": "test-route"', "$", "not a JSON document: Input data was truncated"),
         ('{"format": "test-route", "version": NaN}', "$", "not a JSON document: JSON is malformed"),
         ('{"format": "test-route",\n "naïve": [1, NaN],\n "version": 3}', "$", "(line 2, column 15: 'NaN')"),
-        ('{"format": "test-route",\n\n  version: 3}', "$", "(line 3, column 3: 'version:')"),
-        ("{\n'format': 3}", "$", "(line 2, column 1: \"'format':\")"),
         ("\ud800", "$", "not a JSON document: 'utf-8' codec can't encode"),
         ('{"version": 3}', "$", "missing required field `format`; the fields are listed by 'depl instances"),
         ('{"format": 7, "version": 3}', "$.format", "Expected `str`, got `int`"),
         ('{"format": "other", "version": 3}', "$.format", "'other' document; a 'test-route' one is needed"),
         ('{"format": "test-route", "version": 4}', "$.version", "version 4 is not known to this depl"),
-        ('{"format": "test-route", "version": 1e400}', "$.version", "Number out of range"),
         (
             '{"format": "test-route", "version": 3, "name": ' + "[" * 10**5,
             "$",
@@ -166,7 +163,6 @@ class Table(Checked, frozen=True, kw_only=True):
     numbers: tuple[float, ...] = ()
     legs: tuple[Leg, ...] = ()
     nested: tuple[dict[str, dict[str, int]], ...] = ()
-    flags: tuple[bool, ...] = ()
 
 
 def test_many_numbers_lie_on_one_line_and_each_of_many_flat_objects_on_its_own():
@@ -174,16 +170,12 @@ def test_many_numbers_lie_on_one_line_and_each_of_many_flat_objects_on_its_own()
     for table, lines in (
         (Table(numbers=thirteen[:12]), 18),
         (Table(numbers=thirteen), 5),
-        (Table(flags=(True,) * 13), 19),
         (Table(legs=tuple(Leg(length=number + 1) for number in thirteen)), 19),
+        (Table(nested=({"a": {"b": 1}},) * 13), 71),
     ):
         text = encode_document(table)
         assert text.count("\n") == lines
         assert decode_document(text, Table) == table
-    assert '    {"length": 2.0},' in text.splitlines()
-    table = Table(nested=({"a": {"b": 1}},) * 13)
-    content = msgspec.json.encode({"format": "table", "version": 1, **msgspec.to_builtins(table)})
-    assert encode_document(table) == msgspec.json.format(content, indent=2).decode() + "\n"
 
 
 def test_files_are_written_whole_and_read_back(tmp_path):

@@ -1,15 +1,11 @@
 """What would take too much memory is refused before it is begun: what, how much, and what to do."""
 
-import itertools
-
 import numpy as np
 import pytest
 
 import depl
-from depl.heuristics.bounds.learning import Learning
 from depl.instances.heterogeneous import heterogeneous_instance
 from depl.models.foundation import memory
-from depl.models.foundation.deadline import OutOfTimeError
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.foundation.memory import MEMORY, memory_ceiling, require_memory
 from depl.models.scenarios import draws
@@ -75,11 +71,3 @@ def test_every_method_refuses_more_pairs_than_it_can_hold(tiny, bell, method, mo
     monkeypatch.setattr(draws, "MOST_NUMBERS", 0)
     with pytest.raises(NotCoveredError, match=r"pair.* of (at most|models)"):
         depl.solve(bell if method == "expected-cost" else tiny, method)
-
-
-@pytest.mark.parametrize("most", [0, 5])
-def test_laws_are_read_only_as_long_as_there_is_time(tiny, most):
-    asked = itertools.count()
-    with pytest.raises(OutOfTimeError):
-        Learning.of(tiny, lambda: next(asked) < most)
-    assert next(asked) == most + 1

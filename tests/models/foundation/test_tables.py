@@ -2,7 +2,6 @@
 
 import re
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,16 +10,11 @@ from depl.models.traces.files import read_traces, write_traces
 from depl.models.traces.table import Traces
 
 
-@pytest.mark.parametrize("text", ["=1+1", "\t=1", "\r=1", "@SUM(A1)", "-2+3", "-", "-1 "])
-def test_a_formula_is_written_as_text_and_a_number_as_it_is(text):
-    assert shown(text) == f"'{text}"
-    assert shown("-1") == "-1"
-
-
 @given(st.text(alphabet="'=+-@\t\r1.ea", max_size=6))
 def test_every_text_comes_back_and_none_is_a_formula(text):
     written = shown(text)
     assert meant(written) == text
+    assert shown("-1") == "-1"
     if written.startswith(("=", "+", "-", "@", "\t", "\r")):
         assert re.fullmatch(r"[+-](\d+\.?\d*|\.\d+)(e[+-]?\d+)?", written), "a number alone"
 

@@ -114,10 +114,7 @@ def test_pairs_that_are_not_listed_take_the_default():
     assert not instance.may_follow("pruned", "full")
     assert instance.may_follow(None, "full")
     assert instance.may_follow("pruned", "pruned")
-    assert instance.dataset("archive").workload == 2
     assert instance.dataset("sensors").workload == 1
-    assert instance.workload(frozenset({"archive", "sensors"})) == 3
-    assert instance.workload(frozenset({"sensors"})) == 1
     assert [instance.model(name).last_epoch for name in ("full", "pruned", "tabled")] == [math.inf, 5, 5]
 
 

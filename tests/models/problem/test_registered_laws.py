@@ -75,10 +75,6 @@ class Own(Normal, frozen=True, kw_only=True, tag="own_normal"):
     pass
 
 
-class Plain:
-    pass
-
-
 @pytest.mark.parametrize(
     ("made", "message"),
     [
@@ -87,7 +83,6 @@ class Plain:
         (Untagged, "Untagged has no tag"),
         (Bare, "Bare has no method distribution()"),
         (kind("Nowhere", for_improvements=False, for_switches=False), "neither for improvements nor for"),
-        (Plain, "Plain is not a class of laws; derive it: class Plain(depl.Law, frozen=True"),
         (stats.gamma(2.0), "is not a class of laws"),
         (kind("Thawed", frozen=False), "Thawed is not frozen; declare it with frozen=True"),
         (Own, "Own is derived from Normal, whose formulas"),
@@ -129,10 +124,6 @@ class Told:
         return self.__dict__["changes"].get(name) or getattr(TRUE, name)
 
 
-def ending(*_, **__):
-    raise SystemExit(3)
-
-
 def bent(x):
     """Above 1 from the upper quartile on."""
     return np.where(np.asarray(x) > 2.3, 1.5, TRUE.cdf(x))
@@ -153,7 +144,6 @@ LIES = {
     "cdf falls": ({"cdf": falling, "sf": lambda x: 1 - falling(x)}, "its cdf falls beyond"),
     "sf is that of another law": ({"sf": stats.norm(2.2, 0.5).sf}, "its cdf and its sf add up to"),
     "cdf of one number alone": ({"cdf": lambda _: 0.5}, "its cdf of 146 numbers has the shape"),
-    "mean is infinite": ({"mean": lambda: math.inf}, "its mean is inf"),
     "mean is wrong": (
         {"mean": lambda: 2.1},
         r"its mean 2\.1 .* not those of its cdf, which are about 2 and",
@@ -162,7 +152,6 @@ LIES = {
     "variance is negative": ({"var": lambda: -0.25}, r"its variance is -0\.25"),
     "variance is one per cent off": ({"var": lambda: 0.2525}, r"are not those .* about 2 and 0\.25;"),
     "supports are crossed": ({"support": lambda: (5.0, 1.0)}, "its support goes from 5 to 1, and must go up"),
-    "support is NaN": ({"support": lambda: (math.nan, 1.0)}, "its support goes from nan to 1"),
     "support is too small": ({"support": lambda: (1.5, 9.0)}, "it has mass outside of it"),
     "quantiles of another law": ({"ppf": stats.norm(2.2, 0.5).ppf}, "its quantiles"),
     "quantiles are NaN": ({"ppf": lambda u: np.full(np.shape(u), np.nan)}, "its quantiles"),
