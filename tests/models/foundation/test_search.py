@@ -21,16 +21,8 @@ def test_items_come_out_by_bound_and_by_arrival_where_bounds_are_equal():
         waiting.append((bound, number))
         assert len(queue) == len(waiting)
     assert sorted(queue) == sorted(number for _, number in waiting)
-
-
-def test_an_empty_queue_has_no_least_bound_and_gives_nothing():
-    queue = BestFirst[int]()
-    queue.push(2.0, 1)
     queue.clear()
-    assert not queue
-    assert queue.least == math.inf
-    with pytest.raises(IndexError):
-        queue.pop()
+    assert (bool(queue), queue.least) == (False, math.inf)
 
 
 @pytest.mark.parametrize("peak", [1.0, 1.3, 2.7, 5.999, 6.0])

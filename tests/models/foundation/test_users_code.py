@@ -37,7 +37,6 @@ def test_a_file_is_run_once_and_what_it_prints_is_no_answer(tmp_path, capsys):
     [
         ("a = 1\n\nb = a / 0\n", "ZeroDivisionError: division by zero (line 3)"),
         ("def deep():\n    raise KeyError(1)\n\n\ndeep()\n", "KeyError: 1 (line 2)"),
-        ("import depl\ndepl.register('exact', print)\n", "choose another name (line 2)"),
         ("def broken(:\n", "SyntaxError: invalid syntax (mine.py, line 1)"),
     ],
 )

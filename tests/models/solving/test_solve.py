@@ -268,14 +268,12 @@ def test_numbers_of_numpy_and_lists_are_no_malformed_outcome(steady):
     assert result.lower_bound == json.loads(result.to_json())["lower_bound"] == 7
 
 
-@pytest.mark.parametrize("run", [lambda instance: None, lambda instance, limits, more: None])
-def test_a_method_that_cannot_be_called_so_is_refused_by_name(steady, run):
-    name = f"called with {run.__code__.co_argcount}"
-    register(name, run)
+def test_a_method_that_cannot_be_called_so_is_refused_by_name(steady):
+    register("alone", lambda instance: None)
     with pytest.raises(
-        InvalidInputError, match=f"method '{name}' cannot be called with an instance and limits"
+        InvalidInputError, match="method 'alone' cannot be called with an instance and limits"
     ):
-        solve(steady, name)
+        solve(steady, "alone")
 
 
 def test_a_gap_is_reached_up_to_rounding(steady, steady_plan):
