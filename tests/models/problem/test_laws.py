@@ -82,6 +82,11 @@ def test_moments_quadrature_and_tails_of_a_truncated_student_t_are_integrals_in_
         assert float(law.cdf(point)) == pytest.approx(float(exact), rel=1e-9, abs=1e-15)
         assert float(law.survival(point)) == pytest.approx(float(1 - exact), rel=1e-9, abs=1e-15)
     assert float(exact) == pytest.approx(0.2, rel=1e-9)
+    assert float(law.inverse_cdf(np.array([0.2]))[0]) == pytest.approx(point, rel=1e-9, abs=1e-12)
+    kernel = (1 + ((point - law.location) / law.scale) ** 2 / law.degrees_of_freedom) ** (
+        -(law.degrees_of_freedom + 1) / 2
+    )
+    assert float(law.density(np.array([point]))[0]) == pytest.approx(kernel / float(whole), rel=1e-9)
     assert float(law.survival(law.quantile(1e-3, upper=True))) == pytest.approx(1e-3, rel=1e-9)
 
 
