@@ -38,7 +38,6 @@ def test_bands_are_means_and_percentiles_of_the_most_frequent_schedules(drawn: T
     assert first.lower == pytest.approx(np.quantile(losses, 0.01, axis=0))
     assert first.upper == pytest.approx(np.quantile(losses, 0.99, axis=0))
     (axes,) = loss_band(drawn).axes
-    assert axes.get_ylabel() == "loss"
     texts = [text.get_text() for text in axes.get_legend().get_texts()]
     assert texts == [first.label, second.label, "1 to 99 % of runs"]
 
@@ -63,14 +62,11 @@ def test_the_fits_are_drawn_with_ratios_p_values_and_jumps(drawn: Traces) -> Non
     rng = np.random.default_rng(3)
     by_model = fit_traces(drawn, rng, resamples=19)
     by_schedule = fit_traces(drawn, rng, FitBy.SCHEDULE, resamples=19)
-    ratios, centre, jumps = fit_figure(by_model, by_schedule).axes
-    assert ratios.get_xlabel() == "ratio $x$, cut"
-    assert len(ratios.get_lines()) in (1, 2)
+    _, centre, jumps = fit_figure(by_model, by_schedule).axes
     kinds = p_values(by_schedule)
     assert list(kinds) == ["as printed", "honest, positive ratios", "honest, all ratios"]
     assert {len(values) for values in kinds.values()} == {6}
     assert len(centre.containers) == 3
-    assert jumps.get_xlabel() == "$\\ell^{sw}$, full to cut"
     assert len(jumps.get_lines()) == 2
 
 

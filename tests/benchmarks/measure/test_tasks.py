@@ -65,8 +65,6 @@ def test_a_task_of_another_version_of_a_suite_is_refused():
     [
         ("1 / 0", "ZeroDivisionError"),
         ("import sys; sys.exit(3)", r"it ends the program; .* \(SystemExit: 3\)"),
-        ("raise SystemExit", "it ends the program"),
-        ("import argparse; argparse.ArgumentParser().parse_args(['--what'])", r"SystemExit: 2"),
         ("SUITE = 3", "must be a depl.benchmarks.measure.registry.Study"),
         ("from depl.benchmarks.studies.behaviour import STUDY", "a study 'behaviour' exists already"),
         ("import depl; depl.register('exact', print)", "cannot be imported: a method 'exact' is registered"),
@@ -89,7 +87,6 @@ SUITE_OF = (
     ("draws", "complaint"),
     [
         ("sys.exit(3)", "cannot be made: SystemExit: 3"),
-        ("1 / 0", "cannot be made: ZeroDivisionError"),
         ("3", "cannot be made: TypeError"),
         ("['tiny']", "must be depl.benchmarks.measure.registry.Draw, not 'tiny'"),
         ("[Draw('tiny', {'n': np.int64(3)}, build)]", "label 'n' of 'tiny' is int64 instead of"),

@@ -68,17 +68,6 @@ def test_the_committed_record_holds_every_question_and_no_crash(committed) -> No
         assert "not ok" not in row.answer.get("findings", "")
 
 
-def test_committed_answers_keep_plans_refusals_and_reasons_and_a_few_are_those_of_today(committed) -> None:
+def test_a_few_committed_answers_are_those_of_today(committed) -> None:
     few = [committed[asked] for asked in sorted(FEW)]
     assert asked_again(few, Request(suites=()), lambda jobs: map(attempt, jobs)) == ([], [])
-    refused, none, found = few
-    assert (found.ending, found.solution, found.cost) == ("optimal", "proven_optimal", 5.0)
-    assert found.lower_bound == found.cost
-    assert found.violation[0] <= 0.05 <= found.violation[1]
-    assert len(found.answer["resources"]) == 2
-    assert "(3) checked" in found.answer["findings"]
-    assert found.plan is None  # its digest is enough
-    assert refused.ending == "refused"
-    assert refused.reason.startswith("method 'exact' plans with independent increments")
-    assert (none.ending, none.answer["bound"], none.plan) == ("infeasible", "inf", None)
-    assert none.reason

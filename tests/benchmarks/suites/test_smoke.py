@@ -27,25 +27,18 @@ FIRST = {
 BROKEN = {"failed", "crashed", "rejected", "error"}
 
 
-@pytest.mark.parametrize(
-    ("name", "seconds"),
-    [
-        *((name, 0.05) for name in SUITES if name not in ALIKE),
-        *(pytest.param(name, 0.05, marks=pytest.mark.slow) for name in ALIKE),
-        *(pytest.param(name, 0.3, marks=pytest.mark.slow) for name in SUITES),
-    ],
-)
-def test_the_first_instance_of_a_suite_is_attempted_by_all_its_configurations(name, seconds):
+@pytest.mark.parametrize("name", [name for name in SUITES if name not in ALIKE])
+def test_the_first_instance_of_a_suite_is_attempted_by_all_its_configurations(name):
     suite = SUITES[name]
     first = suite.instances()[0]
     fingerprint = first.build().fingerprint
     assert fingerprint
     if math.prod(label for label in first.labels.values() if isinstance(label, int)) > LARGE:
         return
-    jobs = jobs_of(Request(suites=(name,), limit=1, seconds=seconds))
+    jobs = jobs_of(Request(suites=(name,), limit=1, seconds=0.05))
     assert len(jobs) == len(suite.configurations) * len(suite.seeds)
     known = {item.label for item in suite.configurations if FIRST[item.method, str(item.options)] != name}
-    apart = known - {suite.configurations[0].label} if seconds < 0.1 else ()
+    apart = known - {suite.configurations[0].label}
     attempts = [made(job) for job in jobs if job.task.configuration not in apart]
     broken = {row.task.configuration: row.reason for row in attempts if row.ending in BROKEN}
     assert not broken
