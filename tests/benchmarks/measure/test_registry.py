@@ -130,9 +130,6 @@ def test_the_path_of_a_first_user_runs_in_processes_of_its_own():
 def check_smoke(name):
     record = results.measure(CASES[name], smoke=True)
     CLOSER.get(name, len)(record.values)
-    assert {goal.name for goal in CASES[name].goals} <= set(record.values)
-    assert record.case == name
-    assert {goal.name for goal in record.goals} == {goal.name for goal in CASES[name].goals}
     assert msgspec.json.decode(msgspec.json.encode(record), type=results.Record) == record
     jobs = jobs_of(Request(suites=(name,), draw=CASES[name].seed or 0))  # of a full run: no two are alike
     assert all(len(job.task.instance) < 1000 for job in jobs)
@@ -184,7 +181,6 @@ SAME = (Configuration("exact"), Configuration("exact", gap=0.1))
     ("change", "message"),
     [
         ({"name": "../up"}, "needs a usable name"),
-        ({"name": "Tiny Study"}, "needs a usable name"),
         ({"goals": (("a", "s", "about", 1.0),)}, "'about' is unknown"),
         ({"goals": (("a", "s", "<", math.nan),)}, "finite"),
         ({"goals": (("a", "s", "<", 1.0), ("a", "t", ">", 0.0))}, "needs goals of different names"),

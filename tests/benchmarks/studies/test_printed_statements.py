@@ -4,12 +4,10 @@ import numpy as np
 import pytest
 
 from depl.benchmarks.studies import printed_statements
-from depl.benchmarks.studies.helpers.set_functions import LAWS
 from depl.benchmarks.studies.printed_statements import (
     added_transforms,
     helps,
     knapsacks,
-    selections,
 )
 
 
@@ -43,13 +41,6 @@ def rng() -> np.random.Generator:
 )
 def test_what_helps_after_what_did_not_is_found(values, later, pairs):
     assert helps(np.array(values)) == (later, pairs)
-
-
-@pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize("communication", [False, True])
-def test_random_selections_are_counted(rng, law, communication):
-    row = selections(rng, law, communication, 3)
-    assert row["missed_by_minimum_norm"] <= row["refuted"] <= 3
 
 
 def test_added_transforms_are_safe_and_never_equal(rng):
