@@ -4,7 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
+from matplotlib.figure import Figure
 
+from depl.benchmarks.analysis.table import Table
+from depl.benchmarks.figures.drawing import Drawing
 from depl.benchmarks.measure.attempt import Attempt
 from depl.benchmarks.measure.results import Record
 from depl.benchmarks.report.evidence import Evidence, evidence_of
@@ -87,3 +90,20 @@ def evidence(attempts: Sequence[Attempt] = (), *records: Record) -> Evidence:
 def moved(attempts: Sequence[Attempt], **changes: Any) -> list[Attempt]:
     """The attempts with other fields."""
     return [msgspec.structs.replace(attempt, **changes) for attempt in attempts]
+
+
+# Two families by some methods, one of which misses a target; and one record.
+ATTEMPTS = [
+    *paper(
+        costs(exact=(17, 12, 8), depl=(17, 12, 8.5), depl_paper=(40, None, 20), expected_greedy=(30, 20, 16))
+    ),
+    *paper(costs(exact=(10, 8, 5)), family="paper-mobilenet"),
+]
+RECORD = record("prediction-sets", comparisons=[{"mean_verdict": "smaller"}], equal_work_change=0.02)
+
+
+def drawn(name: str) -> Drawing:
+    """A figure of one line, with its table."""
+    figure = Figure()
+    figure.subplots().plot([1, 2], [3, 4])
+    return Drawing(name, f"What {name} <shows>", figure, Table(("x", "y"), ((1, 3.0), (2, 4.0))))

@@ -15,8 +15,7 @@ from depl.benchmarks.report.claims import CLAIMS
 from depl.benchmarks.report.page import report
 from depl.benchmarks.report.verdicts import judged
 from depl.cli import main
-from tests.benchmarks.report.test_page import ATTEMPTS, RECORD, drawn
-from tests.cases.report_cases import evidence
+from tests.cases.report_cases import ATTEMPTS, RECORD, drawn, evidence
 
 pytestmark = pytest.mark.browser
 

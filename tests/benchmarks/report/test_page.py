@@ -4,24 +4,14 @@ import re
 from html.parser import HTMLParser
 
 import pytest
-from matplotlib.figure import Figure
 
-from depl.benchmarks.analysis.table import Table
-from depl.benchmarks.figures.drawing import Drawing
 from depl.benchmarks.report.claims import CLAIMS
 from depl.benchmarks.report.page import report
 from depl.benchmarks.report.verdicts import judged
 from depl.models.foundation.errors import InvalidInputError
 from tests.cases.attempts_factory import attempt_of
-from tests.cases.report_cases import costs, evidence, paper, record
+from tests.cases.report_cases import ATTEMPTS, RECORD, drawn, evidence
 
-ATTEMPTS = [
-    *paper(
-        costs(exact=(17, 12, 8), depl=(17, 12, 8.5), depl_paper=(40, None, 20), expected_greedy=(30, 20, 16))
-    ),
-    *paper(costs(exact=(10, 8, 5)), family="paper-mobilenet"),
-]
-RECORD = record("prediction-sets", comparisons=[{"mean_verdict": "smaller"}], equal_work_change=0.02)
 VOID = {"meta", "link", "br", "hr", "img", "input"}
 
 
@@ -60,12 +50,6 @@ class Page(HTMLParser):
     def handle_data(self, data):
         if {"td", "th"} & set(self.open[-3:]) and not self.rows[-1][-1]:
             self.rows[-1][-1] = data
-
-
-def drawn(name: str) -> Drawing:
-    figure = Figure()
-    figure.subplots().plot([1, 2], [3, 4])
-    return Drawing(name, f"What {name} <shows>", figure, Table(("x", "y"), ((1, 3.0), (2, 4.0))))
 
 
 FIGURES = [drawn("paper-alexnet-cost"), drawn("paper-profiles")]

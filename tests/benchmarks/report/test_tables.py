@@ -11,9 +11,8 @@ from depl.benchmarks.measure.results import MeasuredGoal
 from depl.benchmarks.report import own, tables
 from depl.benchmarks.report.own import own_method, own_names
 from depl.models.foundation.errors import InvalidInputError
-from tests.benchmarks.report.test_page import ATTEMPTS
 from tests.cases.attempts_factory import attempt_of
-from tests.cases.report_cases import costs, evidence, moved, paper, plan, record
+from tests.cases.report_cases import ATTEMPTS, costs, evidence, moved, paper, plan, record
 
 MINE = {1: 10.0, 2: 15.0, 3: None, 4: 44.0}
 BEST = {1: 10.0, 2: 12.0, 3: 7.0, 4: 40.0}
