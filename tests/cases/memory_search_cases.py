@@ -9,8 +9,8 @@ import numpy as np
 from depl.models.problem.instance import Instance
 from tests.cases.memory_cases import cheapest_cost, every_schedule, instance_of, random_law, with_tables
 from tests.cases.traced_law_cases import reading
-from tests.models.evaluation.test_traced_sampling import by_statement, stream
 from tests.oracles.traced_law import Oracle, Schedule, on_scale
+from tests.oracles.traced_scenarios import by_statement, stream
 
 LIMITS = [
     {"maximum_time": 20.0},

@@ -228,3 +228,13 @@ def test_nobody_makes_objects_of_highs_past_the_places_that_keep_it_quiet_or_dra
         for maker in re.findall(r"highspy\.Highs\(|cvxpy\.HIGHS|matplotlib\.pyplot", path.read_text("utf-8")):
             found[path.relative_to(ROOT).as_posix()] = maker
     assert found == MAKERS
+
+
+def test_tests_share_by_cases_and_oracles_and_never_import_one_another():
+    found = {
+        f"{path.relative_to(ROOT)}, line {line}: {name}"
+        for path in (ROOT / "tests").rglob("*.py")
+        for line, name in imports_of(path)
+        if any(word.startswith("test_") for word in name.split(".")[2:-1]) and name.startswith("tests.")
+    }
+    assert not found

@@ -11,7 +11,7 @@ from depl.lessons.exercises import EXERCISES
 from depl.lessons.export import CellOutput, handout_of, kit_page, page_of, run_cells, slides_of
 from depl.lessons.notebook import as_notebook, markdown
 from depl.lessons.shipped import chosen, lessons, parsed, without_imports
-from tests.benchmarks.report.test_browser import print_out, seen
+from tests.cases.browser import print_out, seen
 
 SCRIPT = '''r"""
 9. Small

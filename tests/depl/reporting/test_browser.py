@@ -7,7 +7,7 @@ import pytest
 import depl
 from depl.reporting.facts import facts_of
 from depl.reporting.page import Source, page_of
-from tests.benchmarks.report.test_browser import WIDTHS, print_out, seen
+from tests.cases.browser import WIDTHS, print_out, seen
 
 pytestmark = pytest.mark.browser
 
