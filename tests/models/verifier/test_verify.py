@@ -13,6 +13,7 @@ from depl.models.problem.instance import (
 )
 from depl.models.problem.laws import Law, Normal
 from depl.models.problem.plan import Bounds, Claims, ClusterData, Plan, PlannedEpoch
+from depl.models.verifier.bounds import bound_without_plan
 from depl.models.verifier.laws import Bracket
 from depl.models.verifier.losses import LossFacts
 from depl.models.verifier.plans import MOST_PLANS
@@ -330,11 +331,28 @@ def test_resources_that_cost_more_than_others_would_are_refused(tiny, tiny_optim
 def test_an_undecided_probability_fails_only_if_the_plan_claims_to_be_feasible(
     tiny, tiny_optimum, monkeypatch
 ):
-    budget = 1 - Fraction(str(tiny.target.quantile_level))
+    known, budget = tiny.replace(quantile_level=0.75), Fraction(1, 4)
     monkeypatch.setattr(LossFacts, "exceeding", lambda *_, **__: Bracket(budget / 2, budget * 2))
     for claimed, ok in ((None, True), (1.1, True), (1.0, False), (0.6, False)):
         bounds = None if claimed is None else Bounds(lower=None, upper=float(budget) * claimed)
-        report = verify(tiny, changed(tiny_optimum, claims=Claims(violation=bounds)))
+        report = verify(known, changed(tiny_optimum, claims=Claims(violation=bounds)))
         finding = the(report, "(3)")
         assert (finding.ok, finding.kind, report.ok) == (ok, Kind.UNDECIDED, ok)
         assert finding.amount == pytest.approx(float(budget))
+
+
+@pytest.mark.parametrize(
+    ("claimed", "most_plans", "ok", "kind", "words"),
+    [
+        (28 * (1 + 1e-10), 10**6, True, Kind.CHECKED, "plans were listed"),
+        (28 * (1 + 1e-6), 10**6, False, Kind.FAILED, "there is one that costs 28"),
+        (28.0, 1, True, Kind.REPEATED, "nothing here proves it"),
+        (0.0, 1, True, Kind.CHECKED, "never negative"),
+    ],
+)
+def test_a_bound_without_a_plan_is_proved_by_listing_or_only_repeated(
+    tiny, claimed, most_plans, ok, kind, words
+):
+    finding = bound_without_plan(tiny, claimed, most_plans)
+    assert (finding.ok, finding.kind) == (ok, kind)
+    assert words in finding.message
