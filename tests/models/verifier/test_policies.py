@@ -171,6 +171,20 @@ def test_a_policy_is_held_against_the_limits_of_its_instance(change: Any, rules:
     assert failing(altered(other, policy, at("instance", other.fingerprint))) == rules
 
 
+@pytest.mark.parametrize("training", [0, 1])
+def test_the_longest_of_all_ways_has_to_be_in_time(training):
+    """After one of both trainings of the first epoch a run ends; after the other it takes three epochs."""
+    instance, policy = planned()
+    other = instance.replace(maximum_time=2.5)
+    short = policy.nodes[policy.start].trainings[training].following
+
+    def change(document: Any) -> None:
+        document["instance"] = other.fingerprint
+        document["nodes"][short] |= {"trainings": [], "rows": [{"upto": 127, "action": -1}]}
+
+    assert "(4)" in failing(altered(other, policy, change))
+
+
 def test_a_policy_on_the_observed_loss_that_claims_nothing_countable_is_left_undecided():
     report = altered(*planned(), at("state", "observed"))
     assert [item.kind for item in report.failures] == [Kind.UNDECIDED]
