@@ -131,6 +131,10 @@ def test_every_number_that_is_altered_is_objected_to_or_what_is_claimed_still_ho
         ("switch_epochs", at("switch_epochs", [])),
         ("failure_cost", at("failure_cost", 1.0)),
         ("failure_cost", at("certificate.ratio", None)),
+        (  # above the lower end of the cost of a success, not above the upper one
+            "failure_cost",
+            lambda d: d.update(failure_cost_rule="given") or d["certificate"].update(ratio=[5.0, 10.0]),
+        ),
         ("claim: cost", at("certificate.cost", lambda x: x * (1 - 1e-9))),
         ("claim: reached", at("certificate.reached", lambda x: x + 1e-9)),
         ("claim: lower_bound", at("certificate.lower_bound", 1e3)),
