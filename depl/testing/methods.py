@@ -40,7 +40,6 @@ class Asked:
 
     Attributes
     ----------
-    optimum : callable
     looks : int or None
         Looks at the clock that a solve may take, where a method that proves nothing takes long.
     """
