@@ -16,7 +16,7 @@ from depl.heuristics.bounds.kernels import add_prices
 from depl.models.foundation.tolerances import TIME_TOLERANCE
 from depl.models.problem import allocation, epoch_costs
 from depl.models.problem.allocation import allocate, allocate_counts, dual_bound
-from depl.models.problem.epoch_costs import EpochCosts, minimum_resources, price
+from depl.models.problem.epoch_costs import EpochCosts, minimum_resources, price, root
 from depl.models.problem.epochs import Load
 from tests.problems import refusal
 
@@ -199,12 +199,19 @@ ONE = np.array([[1]])
         (dual_bound, ([], -1.0, 1.0, None), "multiplier: must be a finite nonnegative"),
         (allocate_counts, ([SMALL, LARGE], ONE, 12, None), "counts: .* one column for each of 2"),
         (allocate_counts, ([SMALL], ONE[0], 12, None), "counts: .* one column for each of 1"),
-        (allocate_counts, ([SMALL], -ONE, 12, None), "counts: must be whole numbers"),
+        (allocate_counts, ([SMALL, LARGE], np.array([[1, -1]]), 12, None), "counts: must be whole numbers"),
         (allocate_counts, ([SMALL], 1.0 * ONE, 12, None), "counts: must be whole numbers"),
     ],
 )
 def test_what_is_no_limit_price_or_count_is_refused(call, given, where):
     assert re.search(where, str(refusal(call, *given)))
+
+
+def test_where_nothing_clips_the_price_of_an_epoch_follows_from_its_root():
+    """c = 8, kappa = 2: psi(9) = 2 sqrt(9 * 8 * 2) + 9 / 2."""
+    load = Load(work=8.0, price=2.0, capacity=1e6, communication=0.5)
+    assert root(load) == pytest.approx(4.0, rel=1e-15)
+    assert price(load, 9.0, None) == pytest.approx(6 * root(load) + 4.5, rel=1e-15)
 
 
 @pytest.mark.parametrize(
