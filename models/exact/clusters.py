@@ -21,7 +21,7 @@ from depl.models.problem.allocation import allocate
 from depl.models.problem.laws import FloatArray
 
 _ROUNDS = 40
-"""Prices of time tried at most: twenty halvings leave a millionth of a bracket; the others are plans' own."""
+"""Prices of time tried at most: twenty halvings leave a millionth of a bracket; as many may be plans' own."""
 
 _ROUNDING = 1e-12
 """Relative saving for which other clusters are not tried: sums are rounded once and their parts by a few
@@ -102,7 +102,7 @@ def _alternate(
     multiplier = 0.0 if limit is None else multiplier
     lower, reference = -math.inf, multiplier
     low, high = 0.0, math.inf  # prices of time at which the cheapest options are too slow, and fast enough
-    for turn in range(_ROUNDS if best is not None else 0):
+    for _ in range(_ROUNDS if best is not None else 0):
         values = prices.at(multiplier)
         positions = smallest(values, options)
         charge = 0.0 if limit is None else multiplier * limit
@@ -119,7 +119,7 @@ def _alternate(
             low = max(low, multiplier)
         else:
             high = min(high, multiplier)
-        if plan is not None and turn % 2 == 0 and low < plan.multiplier < high:
+        if plan is not None and low < plan.multiplier < high:
             multiplier = plan.multiplier
         elif high < math.inf:
             multiplier = 0.5 * (low + high)

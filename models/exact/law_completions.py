@@ -114,10 +114,10 @@ def least_violations(
     changes_at = np.arange(grid.lowest, grid.highest + 1) * grid.step
     values = np.empty((count, cells, grid.size))
     values[:] = final * np.exp(-grid.tilt * changes_at - grid.share * length)
-    for k in range(length, 0, -1):
+    table[length], norms[length] = _stored(values, grid)
+    for k in range(length - 1, 0, -1):
+        values, least[k] = paths.earlier(values, least[k + 1], k)
         table[k], norms[k] = _stored(values, grid)
-        if k > 1:
-            values, least[k - 1] = paths.earlier(values, least[k], k - 1)
     return table, norms, least
 
 

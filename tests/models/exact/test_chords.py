@@ -86,3 +86,5 @@ def test_the_chords_reach_as_far_as_the_deviation_of_any_plan(seed):
         switches = sum(one != other for one, other in itertools.pairwise(models))
         variance = math.fsum(laws[model].variance for model in models) + switches * switch.variance
         assert math.sqrt(variance) <= largest
+    greatest = 4 * (max(law.variance for law in laws) + switch.variance)  # what bounds of prices rest on
+    assert largest <= math.sqrt(greatest) * (1 + 1e-8)

@@ -17,11 +17,12 @@ from depl.models.exact.clusters import cheapest_clusters
 from depl.models.exact.labels import LabelSearch
 from depl.models.exact.prices import Prices
 from depl.models.foundation.search import BestFirst
+from depl.models.problem.laws import Forbidden
 from depl.models.solving.methods import Limits
 from depl.models.solving.result import Termination
 from depl.models.solving.solve import solve
 from tests.cases.knapsack_cases import random_chance_knapsack, subsets
-from tests.cases.law_search_cases import chorded, normals
+from tests.cases.law_search_cases import BELL, WILD, chorded, make, normals
 
 LENGTH = 4
 
@@ -121,3 +122,27 @@ def test_published_robust_knapsacks_of_500_and_1000_items_are_proved(name, optim
     result = solve(Chance.reduce(knapsack), "exact", looks=20_000)
     assert result.termination is Termination.OPTIMAL
     assert Chance.value_of_cost(knapsack, result.cost) == optimum
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_epochs_add_is_rounded_in_favour_of_the_plan_to_the_last_bit_of_any_sum(seed):
+    problem = chorded(normals(seed, round_deadline=2.0))
+    prices = Prices.of(problem)
+    for assignment in assignments(problem):
+        chosen = assignment.subsets, assignment.models
+        gains, variances = (table[:, *chosen] for table in problem.moments[:2])
+        search = LabelSearch(problem, prices, assignment)
+        costs = assignment.cheapest(prices.at(0.0))
+        for part, true, sign in zip(search._table, (costs, gains, variances), (-1, 1, -1), strict=True):
+            unit = 2.0 ** (math.floor(math.log2(np.abs(true).max(axis=1).sum())) - 51)
+            moved = sign * (part - true)
+            assert not np.fmod(part, unit).any()
+            assert moved.min() >= 0
+            assert moved.max() < unit
+    assert search._overlap == pytest.approx(4e-12 * problem.ends[-1], rel=1e-9)  # of four epochs
+
+
+def test_labels_are_no_way_where_a_switch_or_a_last_model_is_forbidden():
+    for changes in {}, {"switches": {("m0", "m1"): Forbidden()}}, {"deployable": ("m0",)}:
+        problem = chorded(make([BELL, WILD], maximum_time=None, round_deadline=2.0, **changes))
+        assert LabelSearch.covers(problem, Prices.of(problem)) == (not changes)

@@ -9,14 +9,19 @@ import pytest
 
 import depl
 from depl.instances.library import load
+from depl.models.exact import listing
 from depl.models.exact import plan_classes as plan_classes_module
 from depl.models.exact.assignments import LARGEST_ASSIGNMENTS, count_assignments
 from depl.models.exact.choices import MOST_DATASETS, Choices
-from depl.models.exact.listing import enumerate_plans
+from depl.models.exact.listing import _ByClass, enumerate_plans
 from depl.models.exact.plan_classes import plan_classes
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.instance import Dataset
+from depl.models.problem.laws import Forbidden
+from depl.models.problem.plan import Plan
 from depl.models.solving.methods import Limits
+from depl.models.solving.result import Termination
+from tests.problems import instance, model, site
 
 TINY = load("tiny")
 
@@ -99,3 +104,35 @@ def test_assignments_that_nobody_lists_are_not_counted_to_the_end(count):
         )
     )
     assert LARGEST_ASSIGNMENTS < count_assignments(problem) * 1e-9 < math.inf
+
+
+@pytest.mark.parametrize(("held", "undecided"), [(5.0, math.inf), (5.0, 5.0), (5.0, 4.0), (None, 5.0)])
+def test_an_optimum_is_proved_just_where_all_that_is_undecided_costs_as_much(held, undecided):
+    found = _ByClass(TINY, Limits(gap=0.19), 1)
+    found.held, found.cost, found.undecided = held and Plan(), held or math.inf, undecided
+    optimal = held is not None and undecided >= held
+    assert found._proved() is (Termination.OPTIMAL if optimal else Termination.EXHAUSTED)
+
+
+@pytest.mark.parametrize("batch", [1, 2, 256])
+@pytest.mark.parametrize("best", range(3))
+def test_the_best_quantile_is_told_where_no_plan_meets_the_target(best, batch, monkeypatch):
+    """Of certain gains, a plan of one epoch each: the cheapest, the dearest, and one between."""
+    monkeypatch.setattr(listing, "_FIRST_BATCH", batch)
+    monkeypatch.setattr(listing, "_LARGEST_BATCH", batch)
+    models = [model(f"m{place}", 3.0 if place == best else 2.0, 2 + place) for place in range(3)]
+    outcome = enumerate_plans(instance(*models, maximum_epochs=1, maximum_time=50), Limits())
+    assert outcome.termination is Termination.INFEASIBLE
+    assert outcome.reason.endswith("best quantile 7")
+
+
+def test_where_no_class_ends_as_it_may_nothing_is_said_of_quantiles():
+    """The fastest of two slow sites sends 1 over 0.5 and computes 8 / 10."""
+    ways = {("a", "c"): 0, ("c", "b"): 0, ("a", "b"): Forbidden()}
+    models, limits = [model(name, 1) for name in "abc"], {"maximum_loss": 9.5, "deployable": ("b",)}
+    barred = instance(*models, switches=ways, initial_model="a", maximum_epochs=1, **limits)
+    said = "models: no plan within the time limits ends with a model that may be the last"
+    assert enumerate_plans(barred, Limits()).reason == said
+    places = site("far", 10, 0.5, 3), site("wide", 1, 50, 3)
+    slow = instance(model("a", 1), clusters=places, maximum_time=0.1)
+    assert enumerate_plans(slow, Limits()).reason.endswith("the fastest takes 2.8")

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import depl
+from depl.models.exact import root_bounds
 from depl.models.exact.assignments import (
     LARGEST_ASSIGNMENTS,
     assignments,
@@ -16,7 +17,7 @@ from depl.models.exact.assignments import (
 )
 from depl.models.exact.counted import CountedSubproblem
 from depl.models.exact.prices import Prices
-from depl.models.exact.root_bounds import best_root_bound, length_bounds, root_bound
+from depl.models.exact.root_bounds import best_root_bound, length_bounds, root_bound, root_certificate
 from depl.models.solving.result import DualBound
 from tests.oracles.search import (
     cheapest,
@@ -104,3 +105,24 @@ def test_more_assignments_than_the_root_bound_tells_apart_are_relaxed_together()
     relaxed = everything_allowed(problem)
     assert sorted(g for row in relaxed.options for g in row) == list(range(len(problem.configurations)))
     assert 0 < best_root_bound(problem, 1.0).bound < math.inf
+
+
+def test_the_certificate_is_the_best_of_three_and_left_out_where_the_first_takes_too_long(monkeypatch):
+    """At the usual price all that is needed costs as much as the plan and its time; or nothing is needed."""
+    problem = sampled(TINY, 20)
+    size = len(list(assignments(problem))) * problem.epochs * len(TINY.models) ** 2 * 20
+    monkeypatch.setattr(root_bounds, "ALLOWANCE", 0.0)
+    assert root_certificate(problem, 1.0, 7.0, size * 1e-7) is not None
+    assert root_certificate(problem, 1.0, 7.0, size * 0.999e-7) is None
+    assert root_certificate(problem, 1.0, 0.0) == DualBound(0.0, 0.0, 0.0)
+    free = sampled(TINY.replace(maximum_loss=TINY.target.initial_loss), 20)
+    usual = (7.0 + 2.0 * TINY.target.maximum_time) / problem.needed
+    for of, price, found in (problem, usual, [3, 5, 4]), (problem, usual, [5, 3, 4]), (free, 0.0, [3, 4, 5]):
+        left, asked = list(found), []
+        monkeypatch.setattr(
+            root_bounds, "root_bound", lambda _, *at, a=asked, b=left: a.append(at) or b.pop(0)
+        )
+        monkeypatch.setattr(root_bounds, "best_root_bound", lambda *_, b=left: DualBound(9.0, 9.0, b.pop(0)))
+        certificate = root_certificate(of, 2.0, 7.0)
+        assert asked == [(2.0, pytest.approx(price)), (2.0, pytest.approx(0.9 * price))]
+        assert certificate == DualBound(*(*asked, (9.0, 9.0))[found.index(5)], 5)

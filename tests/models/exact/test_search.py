@@ -9,6 +9,8 @@ import pytest
 
 from depl.instances.reductions.knapsack import Knapsack
 from depl.instances.reductions.to_planning import ByCost
+from depl.models.exact import search as module
+from depl.models.exact.clusters import Clustered
 from depl.models.exact.counted import Counted
 from depl.models.exact.sampled import SampledProblem
 from depl.models.exact.search import Search, Task
@@ -104,3 +106,45 @@ def test_a_gain_that_falls_short_by_the_atom_tolerance_meets_the_target(bell):
     scenarios = given_scenarios(bell, np.array(gains)[:, None, None] * np.array([1.0, 0, 0])[None, :, None])
     problem = SampledProblem(bell, scenarios)
     assert problem.misses([problem.configurations[0]]) == 1
+
+
+def test_an_incumbent_that_costs_as_much_as_the_cutoff_is_proved_optimal():
+    for cutoff, ending in (5.0, Termination.OPTIMAL), (4.9, Termination.EXHAUSTED):
+        search = search_of(tiny_problems(70, 1)[0], cutoff=Cutoff(cutoff))
+        search.best = Clustered((), 5.0, 0.0)
+        assert search.ended() is ending
+
+
+def test_a_bound_that_is_the_cost_itself_is_lowered_by_what_is_granted_to_proofs(bell):
+    """One kind, no time, and what is needed is gained exactly: the bound is the cost at any price of gain."""
+    scenarios = given_scenarios(bell, np.full((1, 3, 1), 4.0 / 3))
+    problem = SampledProblem(bell.replace(maximum_time=None, round_deadline=2.0), scenarios)
+    search = search_of(problem)
+    (assignment,) = search.assigned
+    cost = float(assignment.cheapest(search.prices.at(0.0)).sum()) + assignment.transfers
+    search.best = Clustered((), cost, 0.0)
+    assert cost * (1 - 1e-8) <= search._bounded(assignment)[2].bound < cost
+
+
+def test_no_plan_of_a_part_costs_less_than_the_bound_of_the_part(monkeypatch):
+    """All parts of parts, down to single assignments and numbers of epochs, beside a plan that costs much."""
+    monkeypatch.setattr(module, "LARGEST_ASSIGNMENTS", 0)
+    checked = 0
+    for problem in tiny_problems(91, 8, maximum_epochs=2):
+        search = search_of(problem)
+        search.best = Clustered((), 1e3, 1.0)
+        plans = [(cost, choices) for cost, choices in feasible_plans(problem) if choices]
+        waiting = search._divided(search._parts.everything())
+        while waiting:
+            part = waiting.pop()
+            if isinstance(part, Task):
+                continue
+            waiting += search._divided(part)
+            for cost, choices in plans:
+                held = {g.cluster: g.datasets for g in choices}
+                sets = [{problem.subsets[data] for data in row} for row in part.offers]
+                inside = len(choices) in part.lengths and all(held[n] in sets[n] for n in held)
+                if inside and all(n in held for n, pays in enumerate(part.obliged) if pays):
+                    assert part.bound <= cost * (1 + 1e-9)
+                    checked += 1
+    assert checked > 50

@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 
+import depl
 from depl.models.exact import clusters
 from depl.models.exact.assignments import make_assignment
 from depl.models.exact.choices import Choices
@@ -69,13 +70,42 @@ def test_choices_without_number_do_not_hold_up_what_is_out_of_time(bell, most, m
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("vary", [False, True])
-def test_the_cheapest_of_similar_clusters_are_those_of_all_choices(bell, seed, vary):
+def test_the_cheapest_of_similar_clusters_are_those_of_all_choices(bell, seed, vary, monkeypatch):
+    """Of 70 choices those alone are costed that the bound leaves, beside one for each price of time."""
     epochs = 4
     problem, prices, assignment = parts(similar(bell, seed, vary))
     rows = itertools.product(assignment.options[0], repeat=epochs)
     every = (clusters.costed(problem, row) for row in rows)
     least = min((plan.cost for plan in every if plan is not None), default=math.inf)
+    costed, count = clusters.costed, itertools.count()
+    monkeypatch.setattr(clusters, "costed", lambda *given: next(count) >= 0 and costed(*given))
     for guess in (0.0, 1.0, 1e3):
         plan = cheapest_clusters(problem, prices, assignment, [0] * epochs, guess, math.inf)
         assert plan is not None
         assert plan.cost == pytest.approx(least, rel=1e-12)
+    assert next(count) <= 3 * (41 + 20)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_bound_of_all_choices_is_that_of_the_best_price_of_time(bell, seed):
+    """Against 4000 prices, from any first guess."""
+    problem, prices, assignment = parts(similar(bell, seed, vary=True))
+    options = [assignment.options[0]] * 4
+
+    def at(price):
+        least = prices.at(price)[:, list(options[0])].min(axis=1).sum()
+        return float(least) + assignment.transfers - price * prices.maximum_time
+
+    best = max(map(at, np.geomspace(1e-3, 1e3, 4000)))
+    for guess in (0.0, 1.0, 1e3):
+        plan, lower, reference = clusters._alternate(problem, prices, assignment, options, guess)
+        assert lower == pytest.approx(at(reference), rel=1e-12)
+        assert best * (1 - 1e-9) <= lower <= plan.cost * (1 + 1e-12)
+
+
+def test_the_price_of_time_of_a_plan_itself_mostly_proves_its_clusters_at_once(monkeypatch):
+    """Halvings of the bracket alone cost 46 plans."""
+    costed, count = clusters.costed, itertools.count()
+    monkeypatch.setattr(clusters, "costed", lambda *given: next(count) >= 0 and costed(*given))
+    assert depl.solve(depl.load("tiny"), "exact").cost == pytest.approx(28.0)
+    assert 0 < next(count) <= 8

@@ -1,5 +1,6 @@
 """All schedules of a traced law with their cheapest costs: against all sequences of epochs, written out."""
 
+import itertools
 import math
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 
 from depl.models.exact.traced_schedules import all_candidates
 from depl.models.foundation.errors import NotCoveredError
+from depl.models.problem.laws import Forbidden
 from tests.cases.memory_cases import (
     cheapest_cost,
     every_schedule,
@@ -17,6 +19,7 @@ from tests.cases.memory_cases import (
 from tests.cases.memory_search_cases import LIMITS
 from tests.cases.observed_run_cases import observed_cases, rest_of
 from tests.oracles.traced_law import Oracle
+from tests.problems import switches
 
 
 def listed(instance, allowed=10_000):
@@ -84,3 +87,10 @@ def test_the_rest_of_a_run_under_way_goes_on_with_what_was_trained_before():
         begun += bool(past) and bool(promised)
         within += any(ahead[:1] == past[-1:] for ahead in promised)
     assert min(begun, within, several) >= 4, (begun, within, several)
+
+
+def test_a_switch_that_is_forbidden_is_in_no_schedule(instances):
+    pair = "full", "cut"
+    for instance in instances:
+        for schedule in schedules(listed(instance.replace(switches=switches({pair: Forbidden()})))):
+            assert pair not in itertools.pairwise(name for name, _ in schedule)
