@@ -19,8 +19,6 @@ RESOLUTION = 0.01
 WITHIN = 0.01
 """Relative excess over the optimum up to which a plan counts in a profile by time."""
 
-_Problem = tuple[str, int]
-
 
 class Profile(NamedTuple):
     """The profile of one configuration: r of every problem that it answers, ascending, at least 1.
@@ -46,19 +44,19 @@ class Profile(NamedTuple):
 
 def cost_profiles(attempts: Sequence[Attempt], suite: str) -> list[Profile]:
     """Profiles by cost over the proved optimum, of the attempts of a suite under the law."""
-    return _profiles(attempts, suite, lambda attempt, trial: trial.ratio)
+    return _profiles(attempts, suite, lambda trial: trial.ratio)
 
 
-def time_profiles(attempts: Sequence[Attempt], suite: str, within: float = WITHIN) -> list[Profile]:
+def time_profiles(attempts: Sequence[Attempt], suite: str) -> list[Profile]:
     """Profiles by wall time until the end of the solve, relative to the fastest configuration.
 
     What is fast and bad would win by time alone, so an attempt counts as an answer only if its plan costs at
-    most (1 + ``within``) times the proved optimum. Problems that nobody answers so are left out.
+    most (1 + `WITHIN`) times the proved optimum. Problems that nobody answers so are left out.
     """
 
-    def seconds(attempt: Attempt, trial: Trial) -> float | None:
-        good = trial.ratio is not None and trial.ratio <= 1 + within
-        return max(attempt.wall_seconds, RESOLUTION) if good and attempt.wall_seconds is not None else None
+    def seconds(trial: Trial) -> float | None:
+        good = trial.ratio is not None and trial.ratio <= 1 + WITHIN
+        return max(trial.seconds, RESOLUTION) if good and trial.seconds is not None else None
 
     return _profiles(attempts, suite, seconds, relative=True)
 
@@ -74,28 +72,21 @@ def profile_table(profiles: Sequence[Profile]) -> Table:
 
 
 def _profiles(
-    attempts: Sequence[Attempt],
-    suite: str,
-    score: Callable[[Attempt, Trial], float | None],
-    relative: bool = False,
+    attempts: Sequence[Attempt], suite: str, score: Callable[[Trial], float | None], relative: bool = False
 ) -> list[Profile]:
     own = [item for item in attempts if item.task.suite == suite and item.meaning == "law"]
     labels = configurations(own, suite)
-    tried: dict[_Problem, set[str]] = {}
-    scores: dict[str, dict[_Problem, float]] = {label: {} for label in labels}
-    best: dict[_Problem, float] = {}
+    tried: dict[tuple[str, int], dict[str, float]] = {}
+    best: dict[tuple[str, int], float] = {}
     for attempt, trial in trials(own):
-        problem, label = (attempt.task.instance, attempt.task.seed), attempt.task.configuration
-        tried.setdefault(problem, set()).add(label)
+        problem, found = (attempt.task.instance, attempt.task.seed), score(trial)
+        tried.setdefault(problem, {})[attempt.task.configuration] = math.inf if found is None else found
         if (trial.reference.optimum or 0) > 0:
-            if (found := score(attempt, trial)) is not None:
-                scores[label][problem] = found
-            least = min(best.get(problem, math.inf), math.inf if found is None else found)
-            best[problem] = least if relative else 1.0
-    known = {name for name, value in best.items() if value < math.inf}
-    problems = {name for name in known if len(tried[name]) == len(labels)}
+            best[problem] = min(tried[problem].values()) if relative else 1.0
+    known = {name: least for name, least in best.items() if least < math.inf}
+    problems = [(tried[name], least) for name, least in known.items() if len(tried[name]) == len(labels)]
     profiles = []
-    for label, found_by in scores.items():
-        factors = sorted(ratio(value, best[name]) for name, value in found_by.items() if name in problems)
+    for label in labels:
+        factors = sorted(ratio(row[label], least) for row, least in problems if row[label] < math.inf)
         profiles.append(Profile(label, tuple(factors), len(problems), len(tried) - len(problems)))
     return profiles

@@ -212,23 +212,15 @@ def mean_interval(
     return float(found.low), float(found.high)
 
 
-def ratio_table(
-    attempts: Sequence[Attempt], by: Sequence[str] = (), rng: np.random.Generator | None = None
-) -> Table:
-    """Ratios and counts (`tally`) per suite, group and configuration.
-
-    ``by`` are labels that form groups; a group of instances that lack one has an empty field. ``rng`` is for
-    the intervals of the means, seeded the same every time unless given.
-    """
-    rng = np.random.default_rng(_SEED) if rng is None else rng
-    groups: dict[tuple[Cell, ...], list[Trial]] = {}
+def ratio_table(attempts: Sequence[Attempt]) -> Table:
+    """Ratios and counts (`tally`) per suite and configuration; intervals are the same every time."""
+    rng = np.random.default_rng(_SEED)
+    groups: dict[tuple[str, ...], list[Trial]] = {}
     for attempt, trial in trials(attempts):
-        labels = [attempt.labels.get(name) for name in by]
-        key = (attempt.task.suite, *labels, attempt.task.configuration, attempt.method, attempt.meaning)
+        key = (attempt.task.suite, attempt.task.configuration, attempt.method, attempt.meaning)
         groups.setdefault(key, []).append(trial)
-    heading = ("suite", *by, "configuration", "method", "meaning")
     rows = tuple((*key, *tally(own, rng).values()) for key, own in groups.items())
-    return Table((*heading, *tally(())), rows)
+    return Table(("suite", "configuration", "method", "meaning", *tally(())), rows)
 
 
 def reference_table(attempts: Sequence[Attempt]) -> Table:

@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import Any
 
 from depl.benchmarks.measure.outcome import epochs_by_model
 from depl.instances.library import describe, load
@@ -25,7 +26,7 @@ SAMPLED_METHODS = ("milp", "scenario-search")
 """The exact methods that count scenarios: a program solved by HiGHS, and the dedicated search. They share
 tables of costs and gains, and no step of their proofs."""
 
-SCENARIOS = 100
+SCENARIOS, _SECONDS = 100, 60.0
 
 
 @dataclass(frozen=True)
@@ -67,16 +68,11 @@ def targets_of(family: str) -> tuple[str, ...]:
     raise InvalidInputError(f"no shipped family is called {family!r}")
 
 
-def compare(
-    family: str,
-    methods: Sequence[str],
-    time_limit: float | None = None,
-    done: Callable[[Entry], None] = lambda entry: None,
-) -> list[Entry]:
-    """Solve a family at all its targets by several methods, each within so many seconds; ``done`` is told."""
+def compare(family: str, methods: Sequence[str], done: Callable[[Entry], None]) -> list[Entry]:
+    """Solve a family at all its targets by several methods; ``done`` is told."""
     entries = []
     for target, method in product(targets_of(family), methods):
-        entries.append(entry_of(target, load(family, target), method, time_limit))
+        entries.append(_entry(target, load(family, target), method))
         done(entries[-1])
     return entries
 
@@ -100,17 +96,15 @@ def agree(entries: Sequence[Entry], others: Sequence[Entry]) -> bool:
     return bool(pairs) and all(map(_close, pairs))
 
 
-def short_alexnet() -> Instance:
-    """The paper's AlexNet with a deadline, at target 15 within 9 epochs: all `SAMPLED_METHODS` prove it."""
-    family = load("paper-alexnet-deadline", "13")
-    return family.replace(name="paper-alexnet-deadline, short", maximum_loss=15.0, maximum_epochs=9)
+def solve_by_all(done: Callable[[Entry], None]) -> list[Entry]:
+    """The paper's AlexNet with a deadline, at target 15 within 9 epochs, which all `SAMPLED_METHODS` prove.
 
-
-def solve_by_all(time_limit: float = 60.0, done: Callable[[Entry], None] = lambda entry: None) -> list[Entry]:
-    """The short instance by all methods under scenarios, on the same sample."""
-    entries = []
+    All on the same sample.
+    """
+    whole, entries = load("paper-alexnet-deadline", "13"), []
+    short = whole.replace(name="paper-alexnet-deadline, short", maximum_loss=15.0, maximum_epochs=9)
     for method in SAMPLED_METHODS:
-        entries.append(entry_of("15", short_alexnet(), method, time_limit, SCENARIOS))
+        entries.append(_entry("15", short, method, time_limit=_SECONDS, scenarios=SCENARIOS))
         done(entries[-1])
     return entries
 
@@ -126,12 +120,10 @@ def _close(pair: tuple[float | None, float | None]) -> bool:
     return one is not None and other is not None and math.isclose(one, other, rel_tol=AGREEMENT)
 
 
-def entry_of(
-    target: str, instance: Instance, method: str, time_limit: float | None, scenarios: int | None = None
-) -> Entry:
+def _entry(target: str, instance: Instance, method: str, **settings: Any) -> Entry:
     """One method on one instance; its refusal, if the method does not cover the instance."""
     try:
-        result = uninterrupted(solve(instance, method, time_limit=time_limit, scenarios=scenarios))
+        result = uninterrupted(solve(instance, method, **settings))
         return Entry(target, instance, method, result)
     except NotCoveredError as error:
         return Entry(target, instance, method, None, str(error))

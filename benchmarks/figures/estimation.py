@@ -14,8 +14,8 @@ from depl.benchmarks.figures.style import (
     COLOURS,
     DASHES,
     HATCHES,
+    finished,
     legend_beside,
-    make_room,
     nth,
     panels,
     plain_logarithms,
@@ -40,23 +40,22 @@ _ROW = 0.32
 _LEVEL = 0.95
 
 
-def loss_band(traces: Traces, metric: str = "loss", schedules: int = 2) -> Figure:
-    """Mean and 1 to 99 % band of the runs of the most frequent schedules (Fig. 2)."""
+def loss_band(traces: Traces, metric: str = "loss") -> Figure:
+    """Mean and 1 to 99 % band of the runs of the two most frequent schedules (Fig. 2)."""
     figure, (axes,) = panels(1)
-    draw_loss_band(traces, axes, metric, schedules)
-    make_room(figure)
-    return figure
+    draw_loss_band(traces, axes, metric)
+    return finished(figure)
 
 
-def draw_loss_band(traces: Traces, axes: Axes, metric: str = "loss", schedules: int = 2) -> None:
+def draw_loss_band(traces: Traces, axes: Axes, metric: str = "loss") -> None:
     """The same on axes that are there."""
-    draw_losses(axes, trace_curves(traces, metric, schedules))
+    draw_losses(axes, trace_curves(traces, metric))
     axes.set_ylabel(metric.replace("_", " "))
 
 
-def trace_curves(traces: Traces, metric: str = "loss", schedules: int = 2) -> list[LossCurve]:
+def trace_curves(traces: Traces, metric: str = "loss") -> list[LossCurve]:
     """What `loss_band` draws: for each schedule mean and quantiles after epochs 0, 1, ... [loss]."""
-    groups = sorted(traces.by_schedule().items(), key=lambda item: -len(item[1]))[:schedules]
+    groups = sorted(traces.by_schedule().items(), key=lambda item: -len(item[1]))[:2]
     matrix = traces.matrix(metric)
     found = []
     for index, (schedule, rows) in enumerate(groups):
@@ -75,8 +74,7 @@ def fit_figure(by_model: TracesFit, combinations: TracesFit) -> Figure:
     """Ratios of the model with most of them, p-values of all combinations, most frequent jump (Fig. 4)."""
     figure, axes = panels(3 if by_model.jumps else 2)
     draw_fits(by_model, combinations, axes)
-    make_room(figure)
-    return figure
+    return finished(figure)
 
 
 def draw_fits(by_model: TracesFit, combinations: TracesFit, axes: Sequence[Axes]) -> None:
@@ -159,8 +157,7 @@ def verdict_figure(found: Diagnosis) -> Figure:
     figure, (ratios, runs) = panels(2, size=(5.2, 1.4 + _ROW * rows))
     _draw_ratios(found, ratios)
     _draw_runs(found, runs)
-    make_room(figure)
-    return figure
+    return finished(figure)
 
 
 def _draw_ratios(found: Diagnosis, axes: Axes) -> None:

@@ -168,9 +168,7 @@ class Gallery:
         plan = item.plan or Plan()
         key = item.target, plan.schedule
         if key not in self._courses:
-            found = trajectory(item.instance, plan, epochs=milestones(plan, _POINTS))
-            ends = [one.lower for one in found.lower], [one.upper for one in found.upper]
-            self._courses[key] = list(zip(found.epochs, found.mean, *ends, strict=True))
+            self._courses[key] = [*trajectory(item.instance, plan, milestones(plan, _POINTS))]
         return self._courses[key]
 
     def _draw_lines(self, kind: str, axes: Axes) -> None:

@@ -288,36 +288,29 @@ def legend_beside(axes: "Axes", title: str = "") -> None:
     _legend(axes, [axes], loc="upper left", ncols=1 if 2 * longest > room_for_title(axes) else 2, **look)
 
 
-def shared_legend(figure: "Figure", below: bool = False) -> None:
-    """Replace the legends of all axes by one of the figure, on its right.
+def finished(figure: "Figure", shared: bool = False, below: bool = False, title: str = "") -> "Figure":
+    """The figure with its legends, and enlarged by them, so that panels keep their size.
 
-    ``below`` it has two columns, or one where two are wider than the figure.
+    One legend for all axes if it is ``shared``: under a ``title``, or that of the first which had one, on the
+    right; or ``below``, in two columns, or in one where two are wider than the figure.
     """
-    titles = []
-    for axes in figure.axes:
-        old = axes.get_legend()
-        if old is not None:
-            titles.append(old.get_title().get_text())
-            old.remove()
-    look: dict[str, Any] = {"title": next(filter(None, titles), None), "loc": "outside right upper"}
-    if below:
-        look |= {"loc": "outside lower center", "ncols": 2}
-    drawn = _legend(figure, figure.axes, **look)
-    if below and drawn is not None and _extent(drawn)[0] > figure.get_figwidth():
-        drawn.remove()
-        _legend(figure, figure.axes, **look | {"ncols": 1})
-
-
-def finished(figure: "Figure", shared: bool = False, below: bool = False) -> "Figure":
-    """The figure with its legends, one for all of its axes if it is ``shared``, and with room for them."""
     if shared:
-        shared_legend(figure, below)
-    make_room(figure, below)
+        old = [legend for axes in figure.axes if (legend := axes.get_legend()) is not None]
+        titles = [title, *(legend.get_title().get_text() for legend in old)]
+        for legend in old:
+            legend.remove()
+        look: dict[str, Any] = {"title": next(filter(None, titles), None), "loc": "outside right upper"}
+        if below:
+            look |= {"loc": "outside lower center", "ncols": 2}
+        drawn = _legend(figure, figure.axes, **look)
+        if below and drawn is not None and _extent(drawn)[0] > figure.get_figwidth():
+            drawn.remove()
+            _legend(figure, figure.axes, **look | {"ncols": 1})
+    _make_room(figure, below)
     return figure
 
 
-def make_room(figure: "Figure", below: bool = False) -> None:
-    """Enlarge a figure by its legends, so that its panels keep their size; once, after the last of them."""
+def _make_room(figure: "Figure", below: bool) -> None:
     shared = [_extent(legend) for legend in figure.legends]
     if below:
         figure.set_figheight(figure.get_figheight() + sum(height for _, height in shared))

@@ -5,73 +5,29 @@ is the final loss of the plan's first k epochs, so each point of the band is a c
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
 from depl.models.evaluation.loss_law import loss_law
-from depl.models.foundation.errors import InvalidInputError
-from depl.models.foundation.interval import Interval
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 
-
-@dataclass(frozen=True)
-class Trajectory:
-    """The loss after some of the epochs k = 0, ..., K; all tuples have equally many entries.
-
-    Attributes
-    ----------
-    epochs : tuple of int
-        The k, ascending.
-    mean : tuple of float
-        E l(k).
-    lower, upper : tuple of Interval
-        The certified tail- and (1 - tail)-quantile of l(k).
-    tail : Fraction
-        Probability on either side of the band.
-    """
-
-    epochs: tuple[int, ...]
-    mean: tuple[float, ...]
-    lower: tuple[Interval, ...]
-    upper: tuple[Interval, ...]
-    tail: Fraction
+TAIL = Fraction(1, 100)
+"""Probability on either side of the band."""
 
 
 def trajectory(
-    instance: Instance, plan: Plan, tail: Fraction = Fraction(1, 100), epochs: Sequence[int] | None = None
-) -> Trajectory:
-    """The mean and the quantile band of the loss along a plan.
+    instance: Instance, plan: Plan, epochs: Sequence[int]
+) -> list[tuple[int, float, float, float]]:
+    """After some epochs k: k, E l(k), and the ends of the band, rounded outwards [loss].
 
-    Parameters
-    ----------
-    tail : Fraction
-        Probability below the band, and above it; between 0 and 1/2.
-    epochs : sequence of int, optional
-        The k to look at; by default all from 0 to K, or from 1 where l(0) is not known.
-
-    Raises
-    ------
-    InvalidInputError
-        If the plan does not speak of the instance, the tail cannot be told from rounding, or an epoch is
-        not one of the plan.
+    Left out is k = 0 where l(0) is not known.
     """
-    plan.check_names(instance)
-    if not 0 < tail <= Fraction(1, 2):
-        raise InvalidInputError(f"tail must lie between 0 and 1/2, not be {tail}")
-    last = len(plan.epochs)
-    first = 0 if instance.rules.known_start else 1
-    chosen = tuple(sorted(set(range(first, last + 1) if epochs is None else epochs)))
-    if chosen and not 0 <= chosen[0] <= chosen[-1] <= last:
-        raise InvalidInputError(f"the plan has epochs up to {last}, which {chosen} exceeds", "epochs")
-    prefixes = loss_law(instance).after_epochs(plan, chosen)
-    return Trajectory(
-        epochs=chosen,
-        mean=tuple(prefix.mean() for prefix in prefixes),
-        lower=tuple(prefix.quantile(1 - tail) for prefix in prefixes),
-        upper=tuple(prefix.quantile(tail) for prefix in prefixes),
-        tail=tail,
-    )
+    chosen = [k for k in epochs if k or instance.rules.known_start]
+    laws = loss_law(instance).after_epochs(plan, chosen)
+    return [
+        (k, law.mean(), law.quantile(1 - TAIL).lower, law.quantile(TAIL).upper)
+        for k, law in zip(chosen, laws, strict=True)
+    ]
 
 
 def milestones(plan: Plan, count: int) -> tuple[int, ...]:

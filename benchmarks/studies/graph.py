@@ -173,13 +173,12 @@ def _figures(rows: Sequence[Row]) -> Row:
 def _figure(values: Mapping[str, Any]) -> "Figure":
     # Drawing is all that needs matplotlib.
     from depl.benchmarks.figures.levels import curves_of, ratio_against_levels
-    from depl.benchmarks.figures.style import make_room, panels, set_title
+    from depl.benchmarks.figures.style import finished, panels, set_title
 
     figure, (axes,) = panels(1)
     ratio_against_levels(curves_of(values["curves"]), axes)
     set_title(axes, "random paths")
-    make_room(figure)
-    return figure
+    return finished(figure)
 
 
 STUDY = Study(

@@ -19,8 +19,8 @@ from scipy import stats
 from depl.benchmarks.figures.style import (
     COLOURS,
     MARKERS,
+    finished,
     legend_beside,
-    make_room,
     nth,
     panels,
     plain_logarithms,
@@ -217,8 +217,7 @@ def set_size_figure(values: Mapping[str, Any]) -> "Figure":
     axes.set_xlabel("final loss of the run")
     axes.set_ylabel("mean size of its sets")
     legend_beside(axes)
-    make_room(figure)
-    return figure
+    return finished(figure)
 
 
 def _tasks(rng: np.random.Generator, smoke: bool) -> Iterator[Row]:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from depl.benchmarks.figures.style import make_room, panels, series_style, set_title, shared_legend
+from depl.benchmarks.figures.style import finished, panels, series_style, set_title
 from depl.models.estimation.binomial import binomial_p_values
 from depl.models.risk.sampling import both_ends
 
@@ -52,9 +52,7 @@ def delivered_figure(rows: Sequence[Row], order: Sequence[str]) -> "Figure":
         _draw(panel, [row for row in rows if (row["family"], row["asked"]) == (family, level)], order)
         set_title(panel, f"{family}, {level:.2f} asked")
         panel.set_xlim(max(0.0, least - 0.03), 1.01)
-    shared_legend(figure)
-    make_room(figure)
-    return figure
+    return finished(figure, shared=True)
 
 
 def _draw(axes: "Axes", rows: Sequence[Row], order: Sequence[str]) -> None:

@@ -5,8 +5,6 @@ every level of `LEVELS`, as it is and without its margin for plans that were nev
 ``pruning-mix.png``, ``.svg`` and ``.csv``. The shipped instances take less than a minute of one core.
 """
 
-import csv
-import io
 import sys
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -18,21 +16,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from depl.benchmarks.figures.style import (
-    HATCHES,
-    MODEL_COLOURS,
-    make_room,
-    nth,
-    panels,
-    save,
-    set_title,
-    shared_legend,
-)
+from depl.benchmarks.analysis.table import Table
+from depl.benchmarks.figures.style import HATCHES, MODEL_COLOURS, finished, nth, panels, save, set_title
 from depl.instances.library import load
-from depl.models.foundation.documents import write_text
 from depl.models.foundation.errors import DeplError, InvalidInputError
-from depl.models.foundation.tables import shown
 from depl.models.problem.instance import Instance
+from depl.models.problem.plan import Plan
 from depl.models.solving.interrupts import uninterrupted
 from depl.models.solving.solve import solve
 
@@ -57,12 +46,9 @@ def cheapest_mixes(instance: Instance, levels: Sequence[float]) -> Iterator[Row]
     for reading, asked in zip(READINGS, (instance, without_margin(instance)), strict=True):
         for level in levels:
             result = uninterrupted(solve(asked.replace(quantile_level=level), method="enumerate"))
-            told = "" if result.plan is None else f"{result.cost:.6g}"
+            plan, told = result.plan or Plan(), "" if result.plan is None else f"{result.cost:.6g}"
             head: Row = {"instance": instance.name, "reading": reading, "omega": f"{level:g}", "cost": told}
-            epochs = (
-                [] if result.plan is None else [(item.model, item.cluster) for item in result.plan.epochs]
-            )
-            stages = [(*key, len(list(items))) for key, items in groupby(epochs)]
+            stages = [(*key, len(list(items))) for key, items in groupby(plan.schedule)]
             for place, stage in enumerate(stages or [("", "", 0)], 1):
                 yield head | dict(zip(COLUMNS[4:], (str(place) if stages else "", *stage), strict=True))
 
@@ -81,11 +67,8 @@ def guidance_figure(rows: Sequence[Row], wide: Sequence[str]) -> Figure:
         top = max(panel.get_ylim()[1] for panel in axes[column :: len(names)])
         for panel in axes[column :: len(names)]:
             panel.set_ylim(0, top)
-    shared_legend(figure)
     told = f"wide bars: on {' or '.join(dict.fromkeys(wide))}"
-    figure.legends[0].set_title(f"{told}\nnumber above a bar: its cost")
-    make_room(figure)
-    return figure
+    return finished(figure, shared=True, title=f"{told}\nnumber above a bar: its cost")
 
 
 def _draw(axes: Axes, rows: Sequence[Row], models: Sequence[str], wide: Sequence[str]) -> None:
@@ -113,13 +96,9 @@ def _draw(axes: Axes, rows: Sequence[Row], models: Sequence[str], wide: Sequence
     axes.yaxis.set_major_locator(MaxNLocator(integer=True))
 
 
-def as_table(rows: Sequence[Row]) -> str:
-    """The same as CSV."""
-    written = io.StringIO()
-    writer = csv.writer(written, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    writer.writerows([shown(row[name]) for name in COLUMNS] for row in rows)
-    return written.getvalue()
+def as_table(rows: Sequence[Row]) -> Table:
+    """The same as a table."""
+    return Table(COLUMNS, tuple(tuple(row.values()) for row in rows))
 
 
 def main(arguments: Sequence[str], levels: Sequence[float] = LEVELS) -> int:
@@ -130,12 +109,9 @@ def main(arguments: Sequence[str], levels: Sequence[float] = LEVELS) -> int:
         folder, instances = Path(arguments[0]), [load(name) for name in arguments[1:] or INSTANCES]
         rows = [row for instance in instances for row in cheapest_mixes(instance, levels)]
         folder.mkdir(parents=True, exist_ok=True)
-        save(
-            guidance_figure(rows, [instance.clusters[0].name for instance in instances]),
-            folder,
-            "pruning-mix",
-        )
-        write_text(folder / "pruning-mix.csv", as_table(rows))
+        wide = [instance.clusters[0].name for instance in instances]
+        save(guidance_figure(rows, wide), folder, "pruning-mix")
+        as_table(rows).write(folder / "pruning-mix.csv")
     except DeplError as error:
         sys.stderr.write(f"guidance_figure: {error}\n")
         return error.exit_code

@@ -229,7 +229,7 @@ def test_outside_the_support_everything_refuses_with_the_place(residuals):
             lambda plan: traced_steps(law, plan),
             lambda plan: traced_survival(law, plan, 1.0),
             lambda plan: evaluate(instance_of(law), plan_of(plan)),
-            lambda plan: trajectory(instance_of(law), plan_of(plan)),
+            lambda plan: trajectory(instance_of(law), plan_of(plan), [len(plan)]),
             lambda plan: early_stopping(instance_of(law), plan_of(plan)),
         ):
             with pytest.raises(InvalidInputError, match="outside the support of the traces: ") as caught:

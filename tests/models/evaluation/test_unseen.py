@@ -120,7 +120,7 @@ def test_whole_runs_stop_after_an_epoch_at_the_earliest_so_that_the_cheapest_pla
     assert refusal(loss_law(easy).end, Plan()).message == UNEVALUATED
     failures = verify(easy, Plan()).failures
     assert any("not evaluated before training" in finding.message for finding in failures)
-    assert trajectory(easy, plan_of((FULL, FAR))).epochs == (1, 2)
+    assert [row[0] for row in trajectory(easy, plan_of((FULL, FAR)), range(3))] == [1, 2]
 
 
 @pytest.mark.parametrize("residuals", ["independent", "per_run"])

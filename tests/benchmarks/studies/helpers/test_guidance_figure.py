@@ -58,7 +58,7 @@ def test_files_are_written_and_repeat_their_bytes_a_line_for_every_stage(tmp_pat
     lines = list(csv.DictReader(first.read_text(encoding="utf-8").splitlines()))
     told = {(line["instance"], line["reading"]) for line in lines}
     assert told == {(name, reading) for name in ("traced", "tiny") for reading in READINGS}
-    lines = list(csv.DictReader(as_table(ROWS).splitlines()))
+    lines = list(csv.DictReader(as_table(ROWS).csv().splitlines()))
     assert lines == [{name: str(value) for name, value in row.items()} for row in ROWS]
     assert main([str(tmp_path), "none"]) == main([]) == 2
     assert "none" in capsys.readouterr().err
