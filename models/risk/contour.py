@@ -283,7 +283,7 @@ def cumulant(pairs: Sequence[tuple[Term, int]], s: FloatArray) -> FloatArray:
 def _bounds(
     contour: Contour, labels: Labels, deviation: FloatArray, doubt: FloatArray, elementary: bool = True
 ) -> tuple[FloatArray, FloatArray]:
-    rows = max(1, _CHUNK // contour.count)
+    rows = _CHUNK // contour.count
     if len(labels) <= rows:
         return _bounds_at_once(contour, labels, deviation, doubt, elementary)
     parts = [slice(first, first + rows) for first in range(0, len(labels), rows)]

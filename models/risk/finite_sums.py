@@ -101,13 +101,14 @@ def _sums_on_a_line(
     width = min(_BLOCK, len(z))
     starts = np.arange(0, len(z), width)
     total: ComplexArray = np.zeros((len(starts), width), dtype=complex)
-    few = max(1, _UNTHREADED // total.size)
+    few = _UNTHREADED // total.size  # at least 3: a contour has no more than 8192 nodes
     for begin in range(0, len(offsets), _ATOMS_AT_ONCE):
-        partial = np.zeros_like(total)
-        for first in range(begin, min(begin + _ATOMS_AT_ONCE, len(offsets)), few):
-            part = slice(first, min(first + few, begin + _ATOMS_AT_ONCE))
-            turns = np.exp(-1j * step * offsets[part, None] * np.arange(width))
-            partial += (weights[part] * np.exp(-1j * z[starts].imag[:, None] * offsets[part])) @ turns
+        some = slice(begin, begin + _ATOMS_AT_ONCE)
+        atoms, parts, partial = offsets[some], weights[some], np.zeros_like(total)
+        for first in range(0, len(atoms), few):
+            part = slice(first, first + few)
+            turns = np.exp(-1j * step * atoms[part, None] * np.arange(width))
+            partial += (parts[part] * np.exp(-1j * z[starts].imag[:, None] * atoms[part])) @ turns
         total += partial
     flat = total.ravel()[: len(z)]
     reach = np.abs(z) * spread

@@ -140,7 +140,7 @@ def _chain(
         limits.append(
             limits[-1] if all(term.law.has_atoms for term in step.terms) else Fraction(maximum_loss)
         )
-    points = max(_LEAST_POINTS, min(points, _MOST_WORK // max(len(steps), 1)))
+    points = max(_LEAST_POINTS, min(points, _MOST_WORK // len(steps)))
     top = _top(base, steps)
     # a power of two, so that its multiples and those of whole-number atoms are exact
     h = 2.0 ** math.floor(math.log2(max(top - maximum_loss, 1e-12 * abs(top), 1e-90) / points))

@@ -182,9 +182,9 @@ def _choose_step(
         widths = _SHARES_OF_ROOM[:, None] * room[part]
         growth = _edge_growth(variable, z[part], angle[part], widths, remainder) - floor[part]
         steps = 2 * math.pi * widths / (np.maximum(growth, 0.0) + 42.0)
-        best = np.where(steps > 0, steps, 0.0).argmax(axis=0)[None, :]
-        best_step[part] = np.take_along_axis(steps, best, axis=0)[0]
-        best_width[part] = np.take_along_axis(widths, best, axis=0)[0]
+        best = np.where(steps > 0, steps, 0.0).argmax(axis=0)
+        places = np.arange(len(best))
+        best_step[part], best_width[part] = steps[best, places], widths[best, places]
     return best_width, float(best_step.min())
 
 

@@ -162,7 +162,7 @@ def _lines(runs: Reach, kind: Kind, slopes: Sequence[float]) -> tuple[tuple[floa
 
 def _up(value: float) -> float:
     """To the next multiple of 1 / 200."""
-    return math.ceil(_COARSELY * value - 1e-8) / _COARSELY + 0.0
+    return math.ceil(_COARSELY * value - 1e-8) / _COARSELY
 
 
 def _to_a_power(value: float) -> float:

@@ -32,7 +32,9 @@ from depl.models.risk.contour import (
     like,
     violation,
 )
+from depl.models.risk.cores import _Smooth
 from depl.models.risk.labels import LabelSums
+from depl.models.risk.verdicts import LossClasses, PreparedVerdicts, _violations
 from tests.oracles.ball_arithmetic import distribution_function, mean
 from tests.problems import atoms, loss
 
@@ -82,6 +84,24 @@ def test_a_contour_with_too_few_nodes_still_has_chernoffs_bound():
         chernoff = np.exp(abscissa**2 / 2 + abscissa * deviations)
         assert np.all(stats.norm.cdf(deviations) <= upper)
         assert np.all(upper <= np.minimum(chernoff, 1.0) * (1 + 1e-9))
+
+
+@pytest.mark.parametrize(
+    "law", [BELL, SHARP, InverseGamma(shape=3.0, scale=2.0), Lognormal(mean=1, variance=2)]
+)
+@pytest.mark.parametrize("level", [1e-8, 0.02, 0.5])
+def test_a_contour_brings_every_part_below_what_is_wanted_with_no_more_nodes_than_that_takes(law, level):
+    """At the level's quantile, or above it by less than one over the abscissa; up to the next candidate."""
+    given = loss(0.0, (-1.0, law, 4))
+    contour = choose_contour(given.terms, level)
+    labels, fewer = labels_of(given, contour), dataclasses.replace(contour, count=int(contour.count / 1.25))
+    chernoff = (math.log(level) - labels.transform[:, 0].real) / contour.abscissa
+    deviation = np.minimum(chernoff + 3 / contour.abscissa, 0.0)
+    parts = error_terms(contour, labels, deviation, np.zeros(1))[1]
+    wanted = module.TOLERANCE * level * (1 + 1e-9)
+    assert max(parts.high_alias, 10 * parts.low_alias, parts.truncation) <= wanted
+    assert max(parts.high_alias, 10 * parts.low_alias) >= 0.99 * wanted  # a shorter period has more
+    assert error_terms(fewer, labels_of(given, fewer), deviation, np.zeros(1))[1].truncation > wanted
 
 
 def test_a_few_terms_stand_for_many_with_the_same_count_and_variance_and_bounds_do_not_rest_on_them():
@@ -309,3 +329,27 @@ def test_a_mean_that_is_wrong_by_what_it_admits_is_covered_and_half_of_that_is_n
         )
         lower, upper = violation(contour, wrong, threshold)
         assert (lower[0] <= normal_cdf(threshold) <= upper[0]) == (part == 1)
+
+
+@pytest.mark.parametrize("side", [1.0, -1.0])
+@pytest.mark.parametrize(("constant", "centre", "target"), [(0, -1, 1), (1, 1, 0), (-1, 0, -1)])
+def test_numbers_far_greater_than_the_spread_are_rounded_and_bounds_hold(constant, centre, target, side):
+    """Of one normal gain; constants, or the mean that cores are given, are wrong by some units."""
+    far, spread = 2.0**20, 2.0**-17
+    law, limit = Normal(mean=centre * far, variance=spread**2), target * far - 0.75 * spread
+    truth = normal_cdf(float(Fraction(constant * far) - Fraction(limit) - Fraction(law.mean)) / spread)
+    given, terms = loss(constant * far, (-1.0, law)), [Term(-1.0, law)]
+    found, prepared = choose_contour(given.terms, 0.2), PreparedVerdicts(limit, Fraction(1, 5))
+    prepared.verdict(given)
+    wrong, mean = (
+        np.array([constant * far]) * (1 + side * 12 * 2.0**-53),
+        given.mean() * (1 + side * 8 * 2.0**-53),
+    )
+    cores = _Smooth(constant * far, mean, law.variance, ((found, label_table(terms, found)),))
+    for lower, upper in (
+        _violations(LossClasses(terms, np.ones((1, 1), dtype=int), wrong), found, limit),
+        prepared.violation(given),
+        cores.exceedance(np.array([limit])),
+    ):
+        assert lower <= truth <= upper
+        assert upper - lower < 0.05

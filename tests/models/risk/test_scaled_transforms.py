@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from flint import acb, ctx
 
+from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.epochs import Term
 from depl.models.problem.laws import InverseGamma, Lognormal
 from depl.models.risk import scaled_transforms
@@ -121,3 +122,9 @@ def test_nodes_far_up_are_computed_one_by_one_and_all_of_a_contour_agree():
     tilted, doubt = centred_log_transform(law, (factors * contour.tilt).astype(complex))
     assert np.all(table.tilted >= tilted.real - doubt)
     assert np.all(table.tilted <= tilted.real + 1e-13)
+
+
+def test_factors_of_both_signs_have_no_transform_of_a_heavy_right_tail():
+    factors = np.append(np.linspace(0.5, 1.0, 30), -np.linspace(0.5, 1.0, 30))
+    with pytest.raises(InvalidInputError, match="does not exist"):
+        scaled_log_transforms(LAWS[0], factors, np.array([0.3 + 0.2j]))

@@ -80,7 +80,7 @@ def gamma_case(kind: type, shape: float, scale: float, count: int, sign: float) 
     oracle = (lambda v: total.cdf(1.0 - v)) if sign < 0 else (lambda v: total.sf(v - 1.0))
     values = tuple(1.0 + sign * float(total.ppf(level)) for level in (0.02, 0.5, 0.9))
     sharp = kind is GammaLaw and sign < 0 and count * shape > 20
-    how, width = ("contour", 1e-8) if sharp else ("", 0.05)
+    how, width = ("contour", 1e-9) if sharp else ("", 2e-3)
     return Case(loss(1.0, (sign, law, count)), near(oracle), values, how, width)
 
 
@@ -88,7 +88,7 @@ def laplace_case() -> Case:
     """E exp(-s S) of a difference of exponentials exists on neither half plane: no contour."""
     law = GammaLaw(shape=1.0, scale=2.0)
     oracle = near(stats.laplace(0.0, 2.0).sf)
-    return Case(loss(0.0, (1.0, law), (-1.0, law)), oracle, (-5.0, 0.3), "directed grid", 0.05)
+    return Case(loss(0.0, (1.0, law), (-1.0, law)), oracle, (-5.0, 0.3), "directed grid", 2e-4)
 
 
 def single(law: Law, how: str = "contour") -> Case:
@@ -167,7 +167,7 @@ def out_together(law: StudentT, distance: float) -> Case:
     base, s = stats.t(law.degrees_of_freedom, 0.0, law.scale), law.scale * np.sinh(x)
     density = base.pdf(s) * law.scale * np.cosh(x) * (x[1] - x[0])
     truth = near(lambda v: float(density @ base.sf(distance + v - s)), 2e-5)
-    return Case(loss(1.0 - distance, (-1.0, BELL), (1.0, law, 2)), truth, (0.0,), "contour with cores", 0.1)
+    return Case(loss(1.0 - distance, (-1.0, BELL), (1.0, law, 2)), truth, (0.0,), "contour with cores", 4e-4)
 
 
 def one_open(law: StudentT) -> Case:
@@ -200,7 +200,7 @@ def three_of_freedom_three(*scales: float) -> Case:
     shares *= np.tile(half * weights, 400) / s / math.pi
     given = loss(0.0, *((scale, student(3.0)) for scale in scales))
     truth = near(lambda v: 0.5 - float(shares @ np.sin(s * v)), 1e-12, 1e-12)
-    return Case(given, truth, (2.0, 30.0), "directed grid", 1e-2)
+    return Case(given, truth, (2.0, 30.0), "directed grid", 2e-3)
 
 
 def two_open(one: StudentT, other: StudentT, *values: float) -> Case:
@@ -252,7 +252,7 @@ def two_cut() -> Case:
         return sum(integrate.fixed_quad(integrand, *pair, n=60)[0] for pair in itertools.pairwise(marks))
 
     given = loss(0.0, (1.0, one), (1.0, other))
-    return Case(given, near(oracle, 0, 1e-12), (-1.0, 0.4, 2.0, 4.5), "closed sum", 1e-6)
+    return Case(given, near(oracle, 0, 1e-12), (-1.0, 0.4, 2.0, 4.5), "closed sum", 2e-9)
 
 
 BELL = Normal(mean=1.0, variance=0.2)
@@ -287,17 +287,17 @@ CASES: dict[str, Callable[[], Case]] = {
     "with atoms": lambda: ball_case((-0.5, InverseGamma(shape=60.0, scale=59.0), 3), (-1.0, TRACES, 2)),
     "with normal": lambda: ball_case((-1.0, Lognormal(mean=1.0, variance=0.2), 2), (1.0, NOISE, 1)),
     "with a cut t": lambda: ball_case((-0.5, FAST, 3), (-1.0, TRACES, 1), (1.0, SWITCH, 1), levels=(0.01,)),
-    "one t beside normals": lambda: beside_normals(3, student(3.0, 0.1, 0.3), 2.0, (-0.5, 0.3, 9.0), 1e-4),
-    "a heavy t beside normals": lambda: beside_normals(10, student(1.5, 0.3, 0.1), 11.0, (1.2, 2.5), 1e-3),
-    "a t cut far out": lambda: beside_normals(3, student(2.0, 0.05, 0.1, -1e4, 1e4), 0.5, (-1.0, 0.5), 2e-3),
+    "one t beside normals": lambda: beside_normals(3, student(3.0, 0.1, 0.3), 2.0, (-0.5, 0.3, 9.0), 2e-7),
+    "a heavy t beside normals": lambda: beside_normals(10, student(1.5, 0.3, 0.1), 11.0, (1.2, 2.5), 2e-9),
+    "a t cut far out": lambda: beside_normals(3, student(2.0, 0.05, 0.1, -1e4, 1e4), 0.5, (-1.0, 0.5), 3e-9),
     **{
         f"a t of {freedom} beside normals, {level}": functools.partial(
             beside_normals, 3, student(freedom, 0.0, 0.3), 0.0, (), width, (level,)
         )
-        for level, freedom, width in ((1e-12, 20.0, 0.02), (1e-13, 12.0, 0.02), (0.02, 1.5, 4e-4))
+        for level, freedom, width in ((1e-12, 20.0, 3e-8), (1e-13, 12.0, 1e-3), (0.02, 1.5, 2e-9))
     },
     "a t beside thirty normals": lambda: beside_normals(
-        30, student(3.0, 0.0, 0.3), 0.0, (), 1e-3, (0.02, 0.5, 0.9)
+        30, student(3.0, 0.0, 0.3), 0.0, (), 2e-9, (0.02, 0.5, 0.9)
     ),
     "two t out of their cores": lambda: out_together(student(1.5, 0.0, 1.5), 450.0),
     "two t": lambda: two_of_freedom_three(1.0, -0.125, 0.0, 5.0, 300.0, 1e5),
@@ -336,7 +336,8 @@ def test_every_evaluator_contains_the_truth(name: str, own_laws: None) -> None:
         require(found, truth)
         assert how in found.how
         rounding = 0.0 if how == "contour" and found.upper < 0.5 else 2e-15
-        assert found.width <= width * max(found.upper, 1e-15) + rounding
+        likely = 0.02 if how == "contour" and width == 1e-9 and 1e-3 < found.lower < 0.99 else 1.0
+        assert found.width <= likely * width * max(found.upper, 1e-15) + rounding
         for evaluator in (exact_violation, contour_violation, cored_violation, closed_violation):
             if has_contour(given) or evaluator is not contour_violation:
                 require(evaluator(given, value), truth)
@@ -380,7 +381,7 @@ def test_verdicts_and_quantiles_are_on_their_side_of_the_truth(name: str, own_la
     ]
     last = budgets[0]
     terms = [(term.law, term.coefficient, count) for term, count in given.terms]
-    sharp = how in ("contour", "exact sum", "closed sum") and width < 1e-6
+    sharp = how in ("contour", "exact sum", "closed sum") and width <= 1e-9
     asked = [(budget, certified_quantile(given, budget)) for budget in budgets[: 2 if sharp else 1]]
     for _, found in asked if how == "contour" and sharp else ():
         assert found.width <= 1e-10 * (1 + abs(found.middle - given.mean()))

@@ -10,10 +10,13 @@ from scipy import special
 
 import depl.models.risk.verdicts as module
 from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.interval import Interval
 from depl.models.problem.epochs import FinalLoss, Term
 from depl.models.problem.laws import InverseGamma, Lognormal, Normal
+from depl.models.risk import contour
 from depl.models.risk.certify import certified_margin, certified_quantile, certified_violation
 from depl.models.risk.contour import choose_contour, label_table
+from depl.models.risk.grid import grid_quantile, grid_violation
 from depl.models.risk.verdicts import LossClasses, PreparedVerdicts, Verdict, certified_verdict
 from tests import problems
 from tests.problems import DICE, JUMP, atoms, loss, student
@@ -241,13 +244,23 @@ def test_losses_beyond_double_precision_are_refused_or_exact(name, exponent):
 @pytest.mark.parametrize("exponent", [-219, 219])
 def test_the_unit_of_the_loss_does_not_matter(name, exponent):
     """Powers of two of about 1e-66 and 1e66: the same digits; atoms have an absolute tolerance of 1e-9."""
-    unit = 2.0**exponent
-    one = FinalLoss(5.0, ((Term(-1.0, UNITS[name]), 3), (BELL, 2)))
-    other = FinalLoss(5 * unit, ((Term(-unit, UNITS[name]), 3), (Term(-unit, BELL.law), 2)))
-    known, found = certified_violation(one, 1.5), certified_violation(other, 1.5 * unit)
-    assert found.lower <= known.upper
-    assert known.lower <= found.upper
-    assert found.width <= 2 * known.width + 1e-9
+
+    def answers(unit):
+        one = loss(5 * unit, (-unit, UNITS[name], 3), (-unit, BELL.law, 2))
+        two = loss(0.0, (unit, UNITS[name], 2))
+        yield certified_violation(one, 1.5 * unit)
+        yield grid_violation(one, 1.5 * unit, 2**10)
+        for found in (
+            grid_quantile(one, 0.95, 2**10),
+            certified_quantile(two if "student" in name else one, BUDGET),
+        ):
+            yield Interval(found.lower / unit, found.upper / unit, found.how)
+
+    for known, found in zip(answers(1.0), answers(2.0**exponent), strict=True):
+        assert found.how == known.how
+        assert found.lower <= known.upper
+        assert known.lower <= found.upper
+        assert found.width <= 1.3 * known.width + 1e-14
 
 
 def test_losses_with_an_increment_that_has_no_transform_are_left_to_others():
@@ -259,3 +272,21 @@ def test_losses_with_an_increment_that_has_no_transform_are_left_to_others():
         assert np.all(found[:, 0, 0] == Verdict.MET)
         assert np.all(found[:, 1, 0] == Verdict.VIOLATED)
         assert np.all(found[:, :, 1] == Verdict.UNDECIDED)
+
+
+def test_very_many_switches_share_what_their_cores_leave_out():
+    """Of 500 the loss is clear by ten spreads; what lies outside of all cores is a share of the budget."""
+    few = [
+        loss(constant, (-1.0, BELL.law, 900), (1.0, student(4.0, 0.0, 0.01), 500))
+        for constant in (700.0, 1100.0)
+    ]
+    found = PreparedVerdicts(0.0, BUDGET).many(LossClasses.of(few * 3))
+    assert found.tolist() == [Verdict.MET, Verdict.VIOLATED] * 3
+
+
+def test_a_batch_leaves_losses_whose_labels_are_much_work_to_others(monkeypatch):
+    for place in (module, contour):
+        monkeypatch.setattr(place, "work_of", lambda _, terms: 1e9 * (ATOMS in terms))
+    cheap, costly = loss(6.0, (-1.0, BELL.law, 9)), FinalLoss(3.5, ((BELL, 9), (ATOMS, 1)))
+    found = PreparedVerdicts(0.0, BUDGET).many(LossClasses.of([cheap, costly] * 6))
+    assert found.tolist() == [Verdict.MET, Verdict.UNDECIDED] * 6

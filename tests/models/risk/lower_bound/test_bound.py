@@ -11,10 +11,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy import integrate, special, stats
+from scipy import integrate, optimize, special, stats
 
 from depl.models.problem.epochs import FinalLoss, Term
-from depl.models.problem.laws import InverseGamma, Lognormal
+from depl.models.problem.laws import InverseGamma, Lognormal, Normal
 from depl.models.risk.certify import certified_violation
 from depl.models.risk.lower_bound.bound import plane, tilted_margins
 from depl.models.risk.lower_bound.laws import Reach, TiltedTable
@@ -29,6 +29,7 @@ from depl.models.risk.lower_bound.transform import (
     _points,
     _remainders,
     circles,
+    largest_shifts,
 )
 from tests.oracles.tilted import tilted_numbers
 from tests.problems import student
@@ -241,9 +242,40 @@ def test_without_a_clear_characteristic_function_jensen_is_left() -> None:
     assert claimed(0.05, ends, np.array([h, 1.2 * h]), unclear) < math.inf
 
 
+@pytest.mark.parametrize("widest", [0.0, 12.0], ids=["f not known", "f known"])
+@pytest.mark.parametrize("h", [0.1, 0.3, 1.0])
+def test_where_w_may_be_nothing_the_margin_is_the_least_of_jensen(h: float, widest: float) -> None:
+    """c**2 / (W + c**2) e**(-W / c) = p e**H, W = 2 (H - B) at most, up to the ratio of what is tried."""
+    ends, excesses = np.array([0.0, h]), np.array([0.0, 1e-3])
+    found = claimed(0.95 * math.exp(-h), ends, excesses, Spread(widest=widest))
+    root = optimize.brentq(lambda c: c**2 / (2 * h + c**2) * math.exp(-2 * h / c) - 0.95, 1e-3, 1e3)
+    assert -root * 1.02 <= found <= -root
+
+
+@pytest.mark.parametrize("place", range(3))
+def test_where_w_t_or_f_has_no_value_no_plan_is(place: int) -> None:
+    known = np.array([[[1.0, 1.1]], [[0.1, 0.2]], [[0.5, 0.6]]])
+    assert math.isfinite(largest_shifts(np.array([0.1]), *known, 0.0, 12.0)[0])
+    known[place] = known[place][:, ::-1]
+    assert largest_shifts(np.array([0.1]), *known, 0.0, 12.0)[0] == math.inf
+
+
+def test_intercepts_are_rounded_up_by_less_than_a_200th_and_nothing_stays_nothing() -> None:
+    runs = TiltedTable.of(Normal(mean=1.0, variance=0.2), -2.0, 1.0).reach(-1.5, 0.5, math.inf)
+    assert Spread.of_runs(runs, clear=True) == Spread()
+    for value in (0.005, 0.125, 1.0, 3.0 + 1e-4):
+        switch = TiltedSwitch(0.0, 1.0, 2.0 - 2 * value, value, 0.0, 5.0)
+        spread = Spread().with_switches([switch], 3)
+        for found in (spread.switch_excess[1], spread.switch_third[1]):
+            assert value - 1e-9 <= found < value + 0.005 - 1e-9
+    for fourth, power in ((0.0, 0.0), (1e-9, 1 / 64), (0.25, 1.0), (1.1, 4.0), (math.inf, math.inf)):
+        calm = TiltedSwitch(0.0, 1.0, 2.0, 0.0, fourth, 5.0)
+        assert Spread().with_switches([calm], 3).switch_fourth == power
+
+
 def test_what_stands_beside_w_and_t_lies_in_its_circle_whatever_switches_add() -> None:
     """Random measures m(dw) for runs, and any theta F y**4 / 24 for switches."""
-    rng, (centres, radii) = np.random.default_rng([11, 11]), circles()
+    rng, (centres, radii) = np.random.default_rng([11, 11]), circles.__wrapped__()
     nearest = 0.0
     for _ in range(800):
         w = rng.random(3) ** rng.choice([0.2, 1, 3])

@@ -107,6 +107,7 @@ def test_divergence_and_f_of_points_are_no_less_than_in_forty_digits() -> None:
         (-0.2, 12, 30),
         (0.7, 30, 1),
         (25.0, 12, 30),
+        (1e3, 3, 1),
     ):
         points, weights = rng.normal(size=count), 10.0 ** rng.uniform(-rarest, 0, count)
         weights /= weights.sum()
@@ -123,8 +124,17 @@ def test_divergence_and_f_of_points_are_no_less_than_in_forty_digits() -> None:
                 for n in (2, 4)
             )
             divergence, f = -mpmath.log(total / whole) - share * mean, fourth + 6 * second**2
-            assert divergence <= found.divergence <= divergence * (1 + mpmath.mpf(1e-11)) + mpmath.mpf(1e-11)
-            assert f <= found.fourth <= f * (1 + mpmath.mpf(1e-8))
+            assert divergence <= found.divergence <= divergence * (1 + mpmath.mpf(1e-11)) + mpmath.mpf(1e-10)
+            assert f - mpmath.mpf(1e-20) <= found.fourth <= f * (1 + mpmath.mpf(1e-8)) + mpmath.mpf(1e-20)
+
+
+@pytest.mark.parametrize("unit", [2.0**-30, 2.0**30])
+def test_the_unit_of_the_loss_changes_the_mean_alone(unit: float) -> None:
+    for law in (*BOUNDED, student(3.0, 0.1, 0.2)):
+        one, other = (TiltedSwitch.of(Term(1.0, law.scaled(u)), 0.7 / u) for u in (1.0, unit))
+        assert other.loss == pytest.approx(one.loss * unit, rel=1e-9)
+        for name in ("divergence", "variance", "third", "fourth", "widest"):
+            assert getattr(other, name) == pytest.approx(getattr(one, name), rel=1e-8)
 
 
 def test_only_laws_of_switches_are_tilted() -> None:
