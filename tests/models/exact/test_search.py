@@ -127,13 +127,14 @@ def test_a_bound_that_is_the_cost_itself_is_lowered_by_what_is_granted_to_proofs
 
 
 def test_no_plan_of_a_part_costs_less_than_the_bound_of_the_part(monkeypatch):
-    """All parts of parts, down to single assignments and numbers of epochs, beside a plan that costs much."""
+    """All parts of parts, down to single assignments, beside a plan that costs twice the least."""
     monkeypatch.setattr(module, "LARGEST_ASSIGNMENTS", 0)
     checked = 0
     for problem in tiny_problems(91, 8, maximum_epochs=2):
         search = search_of(problem)
-        search.best = Clustered((), 1e3, 1.0)
         plans = [(cost, choices) for cost, choices in feasible_plans(problem) if choices]
+        price = 0.3 if search.prices.maximum_time is not None else 0.0
+        search.best = Clustered((), 2 * min((cost for cost, _ in plans), default=1.0), price)
         waiting = search._divided(search._parts.everything())
         while waiting:
             part = waiting.pop()
