@@ -14,8 +14,9 @@ one it may.
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -498,3 +499,14 @@ def _drawn_count(rng: np.random.Generator, name: str, bounds: Range) -> int:
 def _rounded(value: float, figures: int = 3) -> float:
     """``value`` to a few significant figures, as a person would write it."""
     return float(f"{value:.{figures}g}")
+
+
+SIZES: Mapping[str, Range] = MappingProxyType(
+    {"models": (2, 4), "clusters": (1, 3), "datasets": (1, 4), "maximum_epochs": (3, 10)}
+)
+"""Least and greatest |M|, |N|, |D| and K_max."""
+
+
+def competitive_family(rng: np.random.Generator, count: int) -> tuple[Instance, ...]:
+    """The first ``count`` instances; those that come first do not depend on ``count``."""
+    return random_instances(rng, count, **SIZES)

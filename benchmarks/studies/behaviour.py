@@ -20,9 +20,8 @@ import numpy as np
 from depl.benchmarks.measure.registry import Configuration, Draw, Made, Study
 from depl.instances import library
 from depl.instances.counterexamples import almost_one_level, short_epochs
-from depl.instances.generator import Range, random_instance
+from depl.instances.generator import Range, competitive_family, random_instance
 from depl.instances.heterogeneous import heterogeneous_instance
-from depl.instances.random_family import competitive_family
 from depl.instances.reductions.partition import partition_by_epoch, partition_by_model
 from depl.instances.spent_promise import spent_promise
 from depl.instances.tiny_sampled import tiny_sampled

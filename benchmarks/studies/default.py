@@ -19,10 +19,9 @@ from depl.benchmarks.measure.catalogue import find_suite
 from depl.benchmarks.measure.outcome import REFUSED
 from depl.benchmarks.measure.registry import Goal, Row, Study
 from depl.benchmarks.studies.helpers.answers import answer
-from depl.instances.generator import random_instance
+from depl.instances.generator import competitive_family, random_instance
 from depl.instances.heterogeneous import heterogeneous_instance
 from depl.instances.library import describe, load, parse
-from depl.instances.random_family import competitive_family
 from depl.instances.random_laws import extreme_instance
 from depl.instances.template import template
 from depl.models.problem.instance import Instance

@@ -1,6 +1,6 @@
 """Model selection as paths: exact labels and the paper's expanded graph, beside each other and their peers.
 
-The labels (`depl.heuristics.paths.setting`) are compared with HiGHS on the arc-flow program and with cspy,
+The labels (`depl.heuristics.paths.search`) are compared with HiGHS on the arc-flow program and with cspy,
 which is measured where it can be imported; a test compares them with all paths. The graph's cost, rounded up
 and down, is compared with the optimum, which the labels prove: how often it finds the optimum, how far it is
 off on average and at worst, how often it finds no path, and how long it takes. A peer that is stopped counts
@@ -22,7 +22,7 @@ from depl.benchmarks.studies.helpers.path_problems import FAMILIES, family_probl
 from depl.heuristics.paper.loop import depl_paper
 from depl.heuristics.paper.network import cost_down, cost_up, with_budgets
 from depl.heuristics.paths.additive_problem import AdditiveProblem
-from depl.heuristics.paths.setting import least_weight
+from depl.heuristics.paths.search import least_weight
 from depl.instances.counterexamples import almost_one_level, short_epochs
 from depl.models.evaluation.evaluate import evaluate
 from depl.models.exact.listing import enumerate_plans

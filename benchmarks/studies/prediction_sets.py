@@ -27,7 +27,7 @@ from depl.benchmarks.figures.style import (
 )
 from depl.benchmarks.measure.registry import Goal, Study
 from depl.instances.training.families import PLANS, Family, family
-from depl.instances.training.layers import Numbers
+from depl.instances.training.network import Numbers
 from depl.instances.training.recorded import recorded_traces
 from depl.instances.training.runs import Epoch, model_name, train_run
 from depl.models.estimation.certificate import loss_bound

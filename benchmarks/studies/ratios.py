@@ -1,6 +1,6 @@
 """Costs over proved optima: of ``depl`` and the paper's method, and of plans that know means alone.
 
-*Methods*: on 1000 random instances (`depl.instances.random_family`), drawn before anything is solved.
+*Methods*: on 1000 random instances (`depl.instances.generator`), drawn before anything is solved.
 ``exact`` gives each its proved optimum, a proof that it has no plan, or a certified lower bound when its time
 is up; the latter are compared with that bound, apart. *Means* (``value_``): the value of the stochastic
 solution (``howto/ratio``), on shipped and random instances, half of which best-exp covers.
@@ -19,9 +19,8 @@ from depl.benchmarks.measure.outcome import tried
 from depl.benchmarks.measure.registry import Goal, Row, Study
 from depl.benchmarks.studies.helpers.answers import answer, kept, outcome
 from depl.benchmarks.studies.helpers.mean_value import repair
-from depl.instances.generator import random_instance
+from depl.instances.generator import competitive_family, random_instance
 from depl.instances.library import load
-from depl.instances.random_family import competitive_family
 from depl.models.problem.instance import Instance
 
 METHODS = ("depl", "depl-paper")

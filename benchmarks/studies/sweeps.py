@@ -18,11 +18,10 @@ from depl.benchmarks.suites.measures import plan_measures, printed_steps
 from depl.benchmarks.suites.sizes import BASE, DRAWS_PER_SIZE, LARGE, growing, sized_instance
 from depl.benchmarks.suites.stage_orders import ONE_PASS, ORDERS
 from depl.instances.completions import TARGETS, completed, completions
-from depl.instances.generator import random_instance
+from depl.instances.generator import competitive_family, random_instance
 from depl.instances.hard_knapsacks import with_normal_weights
 from depl.instances.library import describe, load
 from depl.instances.perturbed import perturbed
-from depl.instances.random_family import competitive_family
 from depl.instances.random_laws import extreme_instance
 from depl.instances.reductions.chance import Chance, ChanceKnapsack
 from depl.instances.reductions.knapsack import Knapsack

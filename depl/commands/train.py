@@ -15,7 +15,7 @@ from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.wording import counted, number
 
 if TYPE_CHECKING:
-    from depl.instances.training.counterfactual import Switching
+    from depl.instances.training.recording import Switching
     from depl.models.traces.table import Traces
 
 FAMILIES = given.shipped("depl.instances.training.names", "SHIPPED")
@@ -77,9 +77,8 @@ depl train --family cells-perceptron --stages pruned-50@edge,pruned-75@edge --sw
 def train(options: Options) -> Answer:
     """Train small networks and record their losses as traces; a file that is there is gone on with."""
     from depl.commands.progress import Bar
-    from depl.instances.training.counterfactual import record_branches
     from depl.instances.training.families import family
-    from depl.instances.training.recording import fresh_seed, record, schedule_of
+    from depl.instances.training.recording import fresh_seed, record, record_branches, schedule_of
 
     chosen, switching = family(options.family), _switching(options)
     plan = None if options.plan is None else given.read_plan(options.plan)
@@ -117,7 +116,7 @@ def train(options: Options) -> Answer:
 
 def _switching(options: Options) -> Switching | None:
     """What ``--stages`` and the options that go with it ask for."""
-    from depl.instances.training.counterfactual import Switching
+    from depl.instances.training.recording import Switching
     from depl.instances.training.runs import Epoch, pruning_factor
 
     told = [name for name in _SWITCHING if getattr(options, name) is not None]

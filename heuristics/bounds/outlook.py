@@ -19,12 +19,17 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from depl.heuristics.bounds.cutting_planes import Cut, Part, Prices
-from depl.heuristics.bounds.dual import Bound, Dual, start_prices
+from depl.heuristics.bounds.dual import Bound, Cut, Dual, Part, Prices, start_prices
+from depl.heuristics.bounds.frontier import (
+    Frontier,
+    fitting,
+    order_of,
+    transfer_costs,
+    usable_data,
+    work_of_data,
+)
 from depl.heuristics.bounds.learning import Learning
 from depl.heuristics.bounds.requirement import Requirement, VarianceRange
-from depl.heuristics.bounds.volume_bound import Frontier, transfer_costs, usable_data, work_of_data
-from depl.heuristics.data.data_lines import fitting, order_of
 from depl.heuristics.data.sites import DataFactors, Site
 from depl.models.problem.epoch_costs import EpochCosts
 from depl.models.problem.instance import Instance

@@ -1,7 +1,7 @@
 r"""Where epochs may train: clusters with data, what they charge at a price of time, and what data leave.
 
 A *site* is a cluster with a set of datasets. With few datasets all sites are listed. With many, a frontier
-stands for all of them (`depl.heuristics.bounds.volume_bound`) and some are listed for plans. Only where a
+stands for all of them (`depl.heuristics.bounds.frontier`) and some are listed for plans. Only where a
 table over all sets says what data are worth are all listed however many.
 """
 

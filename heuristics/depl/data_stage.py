@@ -14,15 +14,14 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from depl.heuristics.bounds.cutting_planes import Part, Prices
-from depl.heuristics.bounds.dual import Bound, Dual
+from depl.heuristics.bounds.dual import Bound, Dual, Part, Prices
 from depl.heuristics.bounds.requirement import Requirement
 from depl.heuristics.data.sites import Sites
 from depl.models.foundation.search import BestFirst
 
 _WORTHWHILE = 1e-6
 """Relative fall of the dual that an exchange of data has to bring. Set by hand: any positive number ends the
-loop; the dual is solved to 1e-5 only (`depl.heuristics.bounds.cutting_planes.CLOSED`), so that smaller falls
+loop; the dual is solved to 1e-5 only (`depl.heuristics.bounds.dual.CLOSED`), so that smaller falls
 may come from where the cutting planes stopped."""
 
 DataChoice = dict[int, frozenset[str]]

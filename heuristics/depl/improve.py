@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from depl.heuristics.bounds.cutting_planes import Prices
+from depl.heuristics.bounds.dual import Prices
 from depl.heuristics.bounds.learning import Learning
 from depl.heuristics.data.sites import DataFactors, Site, Sites, has_frontier
 from depl.heuristics.depl.labels import Judge, Saddle
@@ -23,7 +23,7 @@ from depl.heuristics.depl.moves import ChangePoints, DataAtPrices, Sequenced
 from depl.heuristics.depl.priced_sites import Labels, Priced, Restricted
 from depl.heuristics.paths.additive_labels import typical_deviation
 from depl.heuristics.paths.additive_problem import AdditiveProblem
-from depl.heuristics.paths.setting import least_weight
+from depl.heuristics.paths.search import least_weight
 from depl.models.foundation.tolerances import TIME_TOLERANCE
 from depl.models.problem.epochs import FinalLoss
 from depl.models.problem.instance import Instance
@@ -43,7 +43,7 @@ _EVALUATED = 24
 hand: each costs the cutting planes of one choice of sites; with fewer, a move that ranks low is missed."""
 _WORTHWHILE, _PROGRESS = 2e-5, 1e-4
 """Relative falls of the dual that one change of sites, and a round, have to bring: twice the 1e-5 to which
-the dual is solved (`depl.heuristics.bounds.cutting_planes.CLOSED`), so that no change is an effect of where
+the dual is solved (`depl.heuristics.bounds.dual.CLOSED`), so that no change is an effect of where
 the cutting planes stopped, and five times that, set by hand, as a round takes much longer than a change."""
 _KINDS = 16
 """Pairs of a site and a model among which the lightest path is sought, those of least reduced cost. Set by

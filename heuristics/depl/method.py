@@ -25,8 +25,7 @@ from dataclasses import dataclass, field, replace
 
 from scipy import special
 
-from depl.heuristics.bounds.cutting_planes import Cut, Part, Prices
-from depl.heuristics.bounds.dual import Bound, Dual, start_prices
+from depl.heuristics.bounds.dual import Bound, Cut, Dual, Part, Prices, start_prices
 from depl.heuristics.bounds.learning import Learning
 from depl.heuristics.bounds.lower_bound import LowerBound, Proof
 from depl.heuristics.bounds.outlook import Outlook

@@ -14,8 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from depl.heuristics.bounds.cutting_planes import Cut, Prices
-from depl.heuristics.bounds.dual import Dual
+from depl.heuristics.bounds.dual import Cut, Dual, Prices
 from depl.heuristics.bounds.learning import Learning, distinct_terms, scaled
 from depl.heuristics.data.sites import DataFactors, Site, Sites
 from depl.heuristics.depl.data_stage import DataStage

@@ -15,9 +15,8 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from depl.heuristics.bounds.cutting_planes import Cut, Prices
-from depl.heuristics.bounds.kernels import add_prices
-from depl.heuristics.bounds.volume_bound import transfer_costs, usable_data, work_of_data
+from depl.heuristics.bounds.dual import Cut, Prices
+from depl.heuristics.bounds.frontier import add_prices, transfer_costs, usable_data, work_of_data
 from depl.heuristics.data.sites import DataFactors, Site
 from depl.heuristics.depl.priced_sites import Labels, Restricted
 from depl.models.foundation.tolerances import TIME_TOLERANCE

@@ -17,13 +17,20 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from depl.heuristics.bounds.cutting_planes import CLOSED, MOST_CUTS, Cut, CuttingPlanes, Part, Prices, between
-from depl.heuristics.bounds.kernels import cheapest_path
+from depl.heuristics.bounds.dual import (
+    CLOSED,
+    MOST_CUTS,
+    Cut,
+    CuttingPlanes,
+    Part,
+    Prices,
+    between,
+    cheapest_path,
+)
 from depl.heuristics.bounds.learning import Learning
 from depl.heuristics.bounds.requirement import VarianceRange
 from depl.heuristics.data.sites import Sites
 from depl.heuristics.depl.labels import Cumulants
-from depl.heuristics.paths.completions import least_completions
 from depl.models.foundation.compiling import kernel
 from depl.models.problem.epochs import LossStep
 from depl.models.problem.laws import FloatArray, Law
@@ -190,7 +197,7 @@ class Restricted:
         least = np.ascontiguousarray(weights.min(axis=0))
         cheapest, _ = self.path(least, labels, prices)
         switches = labels.switches(prices)
-        after = least_completions(switches + least[:, None, :])
+        after = least_completions(switches[:-1] + least[:, None, :])
         with np.errstate(invalid="ignore"):
             beside = self._room[0] - least + after
             found = (beside + weights).min(axis=1) - cheapest
@@ -254,6 +261,18 @@ class Restricted:
         for term in () if step is None else step.terms:
             label += float(self.cumulants.of(term.law, np.array(rate * term.coefficient))) / rate
         return label
+
+
+def least_completions(steps: FloatArray) -> FloatArray:
+    """Least sum of the steps after epoch k + 1 on each model, or of none: at most 0; shape (K, M).
+
+    ``steps``, shape (K, M, M): what epoch k + 1 adds on each model after each model; infinite ones are never
+    made.
+    """
+    best = np.zeros(steps.shape[:2])
+    for k in range(len(steps) - 2, -1, -1):
+        best[k] = (steps[k + 1] + best[k + 1]).min(axis=1, initial=0.0)
+    return best
 
 
 @dataclass(eq=False)

@@ -9,10 +9,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from depl.heuristics.paths.whole_numbers import IntArray
 from depl.models.exact.kernels import Booleans, interpreted
 from depl.models.problem.laws import FloatArray
 
+IntArray = NDArray[np.int64]
 ShortArray = NDArray[np.int32]
 
 

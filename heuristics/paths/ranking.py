@@ -17,13 +17,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from depl.heuristics.paths.additive_problem import AdditiveProblem
-from depl.heuristics.paths.search import LabelSearch, Prefix, Stops
-from depl.heuristics.paths.setting import (
+from depl.heuristics.paths.search import (
     FIRST_WIDTH,
     MOST_LABELS,
     WIDER,
     AdditivePath,
+    LabelSearch,
+    Prefix,
     Prepared,
+    Stops,
     checked_path,
     prepare,
     trivial_outcome,

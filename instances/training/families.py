@@ -13,17 +13,17 @@ from itertools import product
 
 import numpy as np
 
-from depl.instances.training import data, names
-from depl.instances.training.federated import Descent
-from depl.instances.training.layers import (
+from depl.instances.training import names
+from depl.instances.training.federated import Descent, Material, breast_cancer, digits
+from depl.instances.training.network import (
     Convolution,
     Dense,
     Depthwise,
     Layer,
     MaximumPool,
+    NeuralNetwork,
     Pointwise,
 )
-from depl.instances.training.network import NeuralNetwork
 from depl.instances.training.runs import Epoch, Task
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.names import advice
@@ -63,7 +63,7 @@ class Family:
 
     name: str
     summary: str
-    material: Callable[[], data.Material]
+    material: Callable[[], Material]
     layers: tuple[Layer, ...]
     descent: Descent
     shipped: int
@@ -101,16 +101,16 @@ PERCEPTRON: tuple[Layer, ...] = (Dense(24), Dense(16), Dense(2, linear=True))
 """Dense layers, for the table of cells."""
 
 _SHIPPED = (
-    (names.DIGITS_ALEXNET, "AlexNet-like, digits, learning rate .05", data.digits, ALEXNET, 0.05, 600),
-    (names.DIGITS_MOBILENET, "MobileNet-like, digits, learning rate .05", data.digits, MOBILENET, 0.05, 600),
-    (names.DIGITS_ALEXNET_SLOW, "AlexNet-like, digits, learning rate .02", data.digits, ALEXNET, 0.02, 100),
+    (names.DIGITS_ALEXNET, "AlexNet-like, digits, learning rate .05", digits, ALEXNET, 0.05, 600),
+    (names.DIGITS_MOBILENET, "MobileNet-like, digits, learning rate .05", digits, MOBILENET, 0.05, 600),
+    (names.DIGITS_ALEXNET_SLOW, "AlexNet-like, digits, learning rate .02", digits, ALEXNET, 0.02, 100),
     (
         *(names.DIGITS_MOBILENET_SLOW, "MobileNet-like, digits, learning rate .02"),
-        *(data.digits, MOBILENET, 0.02, 100),
+        *(digits, MOBILENET, 0.02, 100),
     ),
     (
         *(names.CELLS_PERCEPTRON, "dense layers, measurements of cells"),
-        *(data.breast_cancer, PERCEPTRON, 0.05, 150),
+        *(breast_cancer, PERCEPTRON, 0.05, 150),
     ),
 )
 FAMILIES = {

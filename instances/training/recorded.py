@@ -4,7 +4,7 @@ Losses and error rates are kept to five decimals. The provenance of each file sa
 and versions it was made; the runs are named by their seeds.
 
 Of some families there are two *sets* besides, in which runs switch after one of many epochs
-(`depl.instances.training.counterfactual`): ``NAME-fitting``, one switch epoch of each seed, to fit laws to,
+(`depl.instances.training.recording`): ``NAME-fitting``, one switch epoch of each seed, to fit laws to,
 and ``NAME-judging``, all switch epochs of other seeds, to judge policies by. No seed is in two files.
 """
 

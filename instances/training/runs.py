@@ -17,10 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from depl.instances.training.data import Material, needed
-from depl.instances.training.federated import Clients, Descent, federated_epoch, share_out
-from depl.instances.training.layers import Numbers
-from depl.instances.training.network import Assessment, NeuralNetwork
+from depl.instances.training.federated import Clients, Descent, Material, federated_epoch, needed, share_out
+from depl.instances.training.network import Assessment, NeuralNetwork, Numbers
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.traces.table import Traces
 

@@ -44,7 +44,7 @@ SUCCESSORS = {
     "depl bench export": "the file of a sweep is what is committed: gzip -n FILE.jsonl",
     "depl bench merge": "'depl bench report' and 'depl figures --paper' read several files",
     "depl.paths": "paths within limits on graphs of your own are found by cspy or PathWyse, without limits "
-    "by networkx; model selection has depl.heuristics.paths.setting.least_weight",
+    "by networkx; model selection has depl.heuristics.paths.search.least_weight",
     "depl.Rollout": "depl.Controller(plan, instance=instance, replan=True), or Controller(instance), plans "
     "the rest again after every epoch; its 'rest' is the plan to follow",
     "depl front --expected": "'depl front' without it bounds what is promised instead of the expected loss",

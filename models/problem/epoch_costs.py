@@ -4,7 +4,7 @@ Derived on the page "The problem, exactly" (``closed-form``), with late and idle
 sqrt(lam). Rounding: roots are taken before products and quotients, as c kappa and c / kappa leave the range
 of doubles far earlier. From the pace r / g on, g = sqrt(c / kappa), the x of arrays is r exactly.
 `least_resources`, `drive` and `priced` say this for one epoch, as plain functions of numbers, which
-`depl.heuristics.bounds.kernels` compiles; `EpochCosts` says it for arrays.
+`depl.heuristics.bounds.frontier` compiles; `EpochCosts` says it for arrays.
 """
 
 import functools

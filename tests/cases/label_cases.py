@@ -8,7 +8,7 @@ import pytest
 from depl.benchmarks.studies.helpers.path_peers import arc_flow_optimum
 from depl.benchmarks.studies.helpers.path_problems import FAMILIES, family_problem
 from depl.heuristics.paths.additive_problem import AdditiveProblem
-from depl.heuristics.paths.setting import PathOutcome
+from depl.heuristics.paths.search import PathOutcome
 from depl.models.solving.result import Termination
 from tests.cases.additive_cases import brute_force, random_problem
 

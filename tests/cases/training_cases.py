@@ -2,10 +2,9 @@
 
 import numpy as np
 
-from depl.instances.training.data import Material, split
 from depl.instances.training.families import Family
-from depl.instances.training.federated import Descent
-from depl.instances.training.layers import Dense, Layer, Shape
+from depl.instances.training.federated import Descent, Material, split
+from depl.instances.training.network import Dense, Layer, Shape
 
 
 def points() -> Material:

@@ -10,7 +10,7 @@ from depl.benchmarks.studies.helpers.path_peers import (
     arc_flow_optimum,
 )
 from depl.benchmarks.studies.helpers.path_problems import FAMILIES, family_problem
-from depl.heuristics.paths.setting import least_weight
+from depl.heuristics.paths.search import least_weight
 from tests.cases.additive_cases import brute_force
 
 

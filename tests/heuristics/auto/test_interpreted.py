@@ -8,7 +8,7 @@ import pytest
 
 import depl
 from depl.benchmarks.studies.helpers.path_problems import FAMILIES, family_problem
-from depl.heuristics.paths.setting import least_weight
+from depl.heuristics.paths.search import least_weight
 from depl.models.foundation import compiling
 
 

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from depl.heuristics.bounds.cutting_planes import Cut, CuttingPlanes, Part, Prices
-from depl.heuristics.bounds.dual import Dual, _rest, start_prices
+from depl.heuristics.bounds.dual import Cut, CuttingPlanes, Dual, Part, Prices, _rest, start_prices
 from depl.heuristics.bounds.learning import Learning
 from depl.heuristics.bounds.requirement import (
     Requirement,

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 import depl
-from depl.heuristics.bounds.cutting_planes import Part, Prices
+from depl.heuristics.bounds.dual import Part, Prices
 from depl.heuristics.bounds.learning import Learning
 from depl.heuristics.bounds.lower_bound import Proof
 from depl.heuristics.bounds.tilted_bound import Classes

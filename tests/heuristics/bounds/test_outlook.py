@@ -5,8 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from depl.heuristics.bounds.cutting_planes import Part
-from depl.heuristics.bounds.dual import Dual, start_prices
+from depl.heuristics.bounds.dual import Dual, Part, start_prices
 from depl.heuristics.bounds.learning import Learning
 from depl.heuristics.bounds.outlook import Outlook
 from depl.heuristics.bounds.requirement import Requirement, VarianceRange, fall_of

@@ -6,8 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from depl.heuristics.bounds.tilted_dual import Chords, _with_floors
-from depl.heuristics.bounds.tilted_kernels import tilted_costs
+from depl.heuristics.bounds.tilted_bound import Chords, _with_floors, tilted_costs
 from depl.models.risk.lower_bound.laws import STEP
 
 

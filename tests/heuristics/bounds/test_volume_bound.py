@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from depl.heuristics.bounds.volume_bound import Frontier
+from depl.heuristics.bounds.frontier import Frontier
 from depl.heuristics.data.sites import DataFactors, Site, transfers_of
 from depl.models.problem.epochs import load
 from depl.models.problem.learning import PowerDataLaw

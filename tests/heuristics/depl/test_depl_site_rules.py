@@ -7,7 +7,7 @@ import pytest
 from depl.heuristics.bounds.learning import Learning
 from depl.heuristics.data.sites import DataFactors, Site, Sites, listed_sites
 from depl.heuristics.paths.additive_problem import additive_problem
-from depl.heuristics.paths.setting import least_weight
+from depl.heuristics.paths.search import least_weight
 from depl.models.foundation.errors import InvalidInputError
 
 change = msgspec.structs.replace

@@ -1,17 +1,19 @@
 """Polished plans: never more expensive, always certified, optimal on tiny instances by brute force."""
 
+import itertools
 import math
 
 import msgspec
 import numpy as np
 import pytest
 
-from depl.heuristics.bounds.cutting_planes import Prices
+from depl.heuristics.bounds.dual import Prices
 from depl.heuristics.bounds.learning import Learning
 from depl.heuristics.data.sites import DataFactors, listed_sites
 from depl.heuristics.depl.improve import Polish, Start
 from depl.heuristics.depl.labels import Judge
 from depl.heuristics.depl.models import ModelStage
+from depl.heuristics.depl.priced_sites import least_completions
 from depl.models.evaluation.evaluate import evaluate
 from depl.models.problem.learning import PowerDataLaw
 from depl.models.solving.methods import Limits
@@ -101,3 +103,22 @@ def test_a_start_that_cannot_be_in_time_leads_to_nothing():
     hurried = instance.replace(maximum_time=1e-3)
     polish = polish_of(hurried)
     assert polish.better(start_of(polish, plans[0][1]), listed_sites(hurried), math.inf) is None
+
+
+def test_completions_are_the_least_of_all_sequences():
+    rng = np.random.default_rng(4)
+    negative = 0
+    for _ in range(40):
+        epochs, count = int(rng.integers(1, 5)), int(rng.integers(1, 4))
+        steps = rng.normal(size=(epochs, count, count))
+        steps[rng.random(steps.shape) > 0.7] = math.inf
+        found = least_completions(steps)
+        for k, m in np.ndindex(epochs, count):
+            sums = [0.0]
+            for length in range(1, epochs - k):
+                for rest in itertools.product(range(count), repeat=length):
+                    pairs = list(enumerate(itertools.pairwise((m, *rest)), k + 1))
+                    sums.append(sum(steps[layer, before, after] for layer, (before, after) in pairs))
+            assert found[k, m] == pytest.approx(min(sums), abs=1e-12)
+            negative += found[k, m] < 0
+    assert negative > 10

@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from depl.heuristics.bounds.cutting_planes import Cut, Prices
+from depl.heuristics.bounds.dual import Cut, Prices
 from depl.heuristics.bounds.learning import Learning
 from depl.heuristics.data.sites import DataFactors, Site, Sites, listed_sites
 from depl.heuristics.depl.labels import Cumulants

@@ -9,11 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from depl.heuristics.paths.additive_problem import AdditiveProblem
-from depl.heuristics.paths.bounds import lagrangian_dual, least_loss, least_time
-from depl.heuristics.paths.completions import least_completions
-from depl.heuristics.paths.search import LabelSearch
-from depl.heuristics.paths.setting import Prepared, prepare
-from depl.heuristics.paths.whole_numbers import in_whole_numbers
+from depl.heuristics.paths.bounds import in_whole_numbers, lagrangian_dual, least_loss, least_time
+from depl.heuristics.paths.search import LabelSearch, Prepared, prepare
 from tests.cases.additive_cases import all_paths, brute_force
 from tests.cases.label_cases import small_problem
 
@@ -123,30 +120,3 @@ def test_budgets_hold_what_keeps_them_and_nothing_that_is_refused(epochs, beyond
             assert changed.feasible(path)
         if exact_time <= changed.maximum_time and exact_loss <= changed.maximum_loss:
             assert kept
-
-
-@pytest.mark.parametrize("whole", [False, True])
-@pytest.mark.parametrize("start", [0, 1])
-def test_completions_are_the_least_of_all_sequences(whole, start):
-    rng = np.random.default_rng(4)
-    negative = 0
-    for _ in range(30):
-        epochs, count = int(rng.integers(1, 5)), int(rng.integers(1, 4))
-        shape = (epochs, count + start, count)
-        steps = rng.integers(-9, 9, shape) if whole else rng.normal(size=shape)
-        allowed = rng.random(shape) < 0.7
-        found = least_completions(steps, allowed)
-        assert found.dtype == steps.dtype
-        for k, m in np.ndindex(epochs, count):
-            sums = [0]
-            for length in range(1, epochs - k):
-                for rest in itertools.product(range(count), repeat=length):
-                    pairs = list(enumerate(itertools.pairwise((m, *rest)), k + 1))
-                    if all(allowed[layer, before, after] for layer, (before, after) in pairs):
-                        sums.append(sum(steps[layer, before, after] for layer, (before, after) in pairs))
-            assert found[k, m] == pytest.approx(min(sums), abs=1e-12)
-            negative += found[k, m] < 0
-    assert negative > 10
-    far = np.array([[[-1.0, np.inf], [-1.0, -1.0]]] * 3)
-    for allowed in (None, np.isfinite(far)):
-        assert least_completions(far, allowed).tolist() == [[-2.0, -2.0], [-1.0, -1.0], [0.0, 0.0]]

@@ -10,7 +10,7 @@ from depl.benchmarks.studies.helpers.path_peers import arc_flow_optimum
 from depl.benchmarks.studies.helpers.path_problems import FAMILIES, family_problem
 from depl.heuristics.paths.additive_problem import AdditiveProblem
 from depl.heuristics.paths.ranking import RankedPaths
-from depl.heuristics.paths.setting import least_weight
+from depl.heuristics.paths.search import least_weight
 from depl.models.solving.methods import Limits
 from depl.models.solving.result import Termination
 from tests.cases.additive_cases import all_paths

@@ -5,9 +5,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from depl.instances.training.counterfactual import Switching, record_branches, train_branches
 from depl.instances.training.families import family
-from depl.instances.training.recording import record
+from depl.instances.training.recording import Switching, record, record_branches, train_branches
 from depl.instances.training.runs import Epoch, train_run
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.traces.counterfactuals import read_counterfactuals

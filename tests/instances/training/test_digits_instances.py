@@ -11,8 +11,7 @@ from depl.fitting import fit
 from depl.instances.library import load
 from depl.instances.setups import load_setup
 from depl.instances.training.families import ALEXNET, MOBILENET
-from depl.instances.training.layers import Shape
-from depl.instances.training.network import NeuralNetwork
+from depl.instances.training.network import NeuralNetwork, Shape
 from depl.instances.training.recorded import recorded_traces
 from depl.instances.training.runs import pruning_factor
 from depl.models.evaluation.evaluate import evaluate

@@ -9,8 +9,15 @@ import numpy as np
 import pytest
 
 from depl.instances.training.federated import Descent, Examples, federated_epoch
-from depl.instances.training.layers import Convolution, Dense, Depthwise, MaximumPool, Pointwise, Shape
-from depl.instances.training.network import NeuralNetwork
+from depl.instances.training.network import (
+    Convolution,
+    Dense,
+    Depthwise,
+    MaximumPool,
+    NeuralNetwork,
+    Pointwise,
+    Shape,
+)
 from depl.models.foundation.errors import InvalidInputError
 
 EXAMPLES = 3

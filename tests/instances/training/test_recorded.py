@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from depl.instances.training.counterfactual import Switching, train_branches
 from depl.instances.training.families import FAMILIES, family
 from depl.instances.training.names import RECORDED_ONLY
 from depl.instances.training.recorded import (
@@ -16,7 +15,7 @@ from depl.instances.training.recorded import (
     recorded_names,
     recorded_traces,
 )
-from depl.instances.training.recording import described
+from depl.instances.training.recording import Switching, described, train_branches
 from depl.instances.training.runs import Epoch, as_traces, train_run
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.traces.counterfactuals import read_counterfactuals

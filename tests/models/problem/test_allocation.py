@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from depl.heuristics.bounds.kernels import add_prices
+from depl.heuristics.bounds.frontier import add_prices
 from depl.models.foundation.tolerances import TIME_TOLERANCE
 from depl.models.problem import allocation, epoch_costs
 from depl.models.problem.allocation import allocate, allocate_counts, dual_bound

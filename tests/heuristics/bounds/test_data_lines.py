@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from depl.heuristics.data.data_lines import RATES, corner_lines, tangents
+from depl.heuristics.bounds.frontier import RATES, corner_lines, tangents
 
 
 def drawn(seed, datasets=7):
