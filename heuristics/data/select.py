@@ -1,24 +1,35 @@
-"""Stage 1 exactly: which datasets to use, and which rule proves it, without submodularity.
+r"""Stage 1 exactly: which datasets to use, and which rule proves it, without submodularity.
 
 1. *Table*: K^ from a table, or transfers that count: all subsets.
 2. *Prefix*: 1/K^ is convex: some minimiser is a prefix of the datasets sorted by tau_d / q_d, or one dataset.
 3. *Ends*: one density and K^ T^ concave (where the paper's claim is true, E4): the smallest dataset or all.
-4. *Branching*: otherwise branch and bound on the fractional frontier. Where all free datasets have one
-   density, a node is solved at once (`depl.heuristics.data.one_density`). Stopped, the answer carries its
+4. *Branching*: otherwise branch and bound on the fractional frontier. Stopped, the answer carries its
    bound and is not called optimal.
+5. *One density*: where few datasets are free and all have one, a node is solved at once. With tau_d = rho q_d
+   f is a function g of the added volume, and with g = K(Q) (t0 + rho Q) its derivative has the sign of
+
+       power        (1 - p) rho Q - p t0                rises or is negative
+       inverse_log  (1 + Q) ln(1 + Q) - Q - t0 / rho    rises
+       log          K(Q) / b - 1 - t0 / (rho Q)         rises up to Q = t0 / rho, falls after
+
+   So g falls and then rises, or under the logarithm falls, rises and falls; the best set has no volume, all
+   of it, or one of the two sums of volumes next to the inner minimum. Those are found exactly by halves: all
+   sums of either half, and a binary search. This is SUBSET SUM, hence NP-hard, and the usual case, as work is
+   volume unless an instance says otherwise.
 
 The page "Dataset selection" proves the rules and the bound, and that it has to be a search (PARTITION).
 """
 
+import math
 from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import brentq
 
 from depl.heuristics.data.epochs_needed import NeededEpochs, TabledEpochs
-from depl.heuristics.data.one_density import candidates, one_density
 from depl.heuristics.data.problem import SelectionProblem, selection_problem, training_time
 from depl.heuristics.data.set_function import product_is_concave
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
@@ -319,11 +330,11 @@ class _Search:
             self.closed = min(self.closed, found.bound)
             return
         density = one_density(rest)
-        sets, certain = ([], False) if density is None else candidates(rest, density)
-        for chosen in sets:
-            self.consider(inside | frozenset(places[sorted(chosen)].tolist()))
-        if not certain:
+        if density is None:
             self.waiting.push(found.bound, (inside, outside, order[found.whole]))
+            return
+        for chosen in candidates(rest, density):
+            self.consider(inside | frozenset(places[sorted(chosen)].tolist()))
 
 
 class Relaxed(NamedTuple):
@@ -443,3 +454,107 @@ def _refined(needed: NeededEpochs, parts: _Parts, cutoff: float) -> _Parts:
 
 def _corners(numbers: FloatArray) -> FloatArray:
     return np.concatenate([[0.0], np.cumsum(numbers)])
+
+
+MOST_BY_HALVES = 36
+"""Datasets whose sums are all listed by halves. Set by hand: 2**18 sums of each half take 2 MiB; two datasets
+more double both time and memory. With more, a good sum next to a volume is soon met by branching."""
+
+_SAME = 1e-12
+"""Relative difference of densities that counts as none: products and quotients of decimals in doubles are off
+by a few times 1e-16, a thousandth of it."""
+
+Sets = list[frozenset[int]]
+
+
+def one_density(problem: SelectionProblem) -> float | None:
+    """rho if few datasets have it up to rounding and nothing is priced, else None [time / data]."""
+    if problem.priced or not isinstance(problem.needed, NeededEpochs):
+        return None
+    if not 0 < problem.size <= MOST_BY_HALVES:
+        return None
+    densities = problem.durations / problem.volumes
+    low, high = float(densities.min()), float(densities.max())
+    return low if high - low <= _SAME * high else None
+
+
+def candidates(problem: SelectionProblem, density: float) -> Sets:
+    """Sets among which a best one is.
+
+    Parameters
+    ----------
+    problem : SelectionProblem
+        Without prices, at most `MOST_BY_HALVES` datasets, all of one density.
+    density : float
+        rho > 0 or 0.
+    """
+    smallest = frozenset({int(np.argmin(problem.volumes))})
+    ends = [frozenset[int](), smallest, frozenset(range(problem.size))]
+    if density == 0 or not isinstance(problem.needed, NeededEpochs):
+        return ends  # without durations, more data cost nothing
+    whole = math.fsum(problem.volumes.tolist())
+    inner = inner_minimum(problem.needed, problem.fixed_duration, density, whole)
+    return ends if inner is None else [*ends, *by_halves(problem.volumes, inner)]
+
+
+def inner_minimum(needed: NeededEpochs, fixed: float, rate: float, whole: float) -> float | None:
+    """Where K(s) (fixed + rate s) has its inner minimum on [0, whole]; None if it has none [data].
+
+    Parameters
+    ----------
+    needed : NeededEpochs
+        K^, positive at ``whole`` [epochs].
+    fixed : float
+        T^ without added volume [time].
+    rate : float
+        Duration per volume, positive [time / data].
+    whole : float
+        W > 0 [data].
+
+    Returns
+    -------
+    float or None
+        To about 1e-12 relative to ``whole``, even if an end is better.
+    """
+    if needed.constant:
+        return None
+
+    def rise(volume: float) -> float:
+        """The derivative over -K' > 0, which keeps its sign: T^ < -K/K' rate."""
+        return float(rate * needed.at(volume) / -needed.slope(volume) - (fixed + rate * volume))
+
+    turn = whole  # where the sign may start to fall: at Q = t0 / rho under the logarithm
+    if needed.logarithmic:
+        base = needed.base_volume
+        turn = min(whole, max((fixed - rate * base) / rate - base, 0.0))
+    low = 1e-12 * whole if needed.base_volume == 0 else 0.0  # K^ is infinite at Q = 0, so g falls from there
+    if not (low < turn and rise(low) < 0 < rise(turn)):
+        return None
+    return float(brentq(rise, low, turn, xtol=1e-13 * whole))
+
+
+def by_halves(volumes: FloatArray, target: float) -> Sets:
+    """The set with the greatest sum up to ``target`` and the one with the least sum from it on."""
+    half = len(volumes) // 2
+    left, right = _sums(volumes[:half]), _sums(volumes[half:])
+    order = np.argsort(right, kind="stable")
+    above = np.searchsorted(right[order], target - left, side="left")
+    found = []
+    below = np.maximum(above - 1, 0)
+    for places, sign in ((below, -1.0), (np.minimum(above, len(right) - 1), 1.0)):
+        distance = sign * (left + right[order[places]] - target)
+        # where a half has no sum on this side, the neighbour lies on the other side
+        distance[distance < -1e-15 * abs(target)] = np.inf
+        best = int(np.argmin(distance))
+        if np.isfinite(distance[best]):
+            index = best | int(order[places[best]]) << half
+            found.append(frozenset(bit for bit in range(len(volumes)) if index >> bit & 1))
+    return found
+
+
+def _sums(volumes: FloatArray) -> FloatArray:
+    """All sums, shape (2**n,); bit i of the index says whether volume i is in."""
+    sums = np.zeros(1)
+    for volume in volumes.tolist():
+        sums = np.concatenate([sums, sums + volume])
+    return sums

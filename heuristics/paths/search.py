@@ -22,7 +22,6 @@ from depl.heuristics.paths import kernels
 from depl.heuristics.paths.additive_problem import AdditiveProblem
 from depl.heuristics.paths.bounds import (
     CompletionBounds,
-    IntArray,
     WholeProblem,
     completion_bounds,
     data_of,
@@ -31,7 +30,7 @@ from depl.heuristics.paths.bounds import (
     least_loss,
     least_time,
 )
-from depl.heuristics.paths.kernels import Budgets, Labels, ShortArray, Steps
+from depl.heuristics.paths.kernels import Budgets, IntArray, Labels, ShortArray, Steps
 from depl.models.foundation.errors import DeplError
 from depl.models.foundation.tolerances import (
     ATOM_TOLERANCE,
