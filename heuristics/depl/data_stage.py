@@ -8,7 +8,7 @@ bound reaches the incumbent are left out.
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -18,11 +18,6 @@ from depl.heuristics.bounds.dual import Bound, Dual, Part, Prices
 from depl.heuristics.bounds.requirement import Requirement
 from depl.heuristics.data.sites import Sites
 from depl.models.foundation.search import BestFirst
-
-_WORTHWHILE = 1e-6
-"""Relative fall of the dual that an exchange of data has to bring. Set by hand: any positive number ends the
-loop; the dual is solved to 1e-5 only (`depl.heuristics.bounds.dual.CLOSED`), so that smaller falls
-may come from where the cutting planes stopped."""
 
 DataChoice = dict[int, frozenset[str]]
 """Datasets of every cluster that may train, by position."""
@@ -50,24 +45,18 @@ class DataPart:
 
 @dataclass(eq=False)
 class DataStage:
-    """Data choices of one instance on listed sites.
-
-    ``stop`` says when to be content with a choice as it is.
-    """
+    """Data choices of one instance on listed sites."""
 
     sites: Sites
     dual: Dual
     epochs: int
     requirement: Requirement
-    stop: Callable[[], bool] = lambda: False
     _waiting: BestFirst[DataPart] = field(default_factory=BestFirst)
     _open: tuple[DataPart, dict[int, int], Bound] | None = field(default=None, init=False)
     _clusters: NDArray[np.int64] = field(init=False)
-    _position: dict[tuple[int, frozenset[str]], int] = field(init=False)
 
     def __post_init__(self) -> None:
         """Note the cluster of every site."""
-        self._position = {(site.cluster, site.datasets): o for o, site in enumerate(self.sites.sites)}
         self._clusters = np.array([site.cluster for site in self.sites.sites], dtype=np.int64)
 
     @property
@@ -114,44 +103,6 @@ class DataStage:
             self._open = None
             if bound.value < cutoff:
                 self._divide(part, choice, bound, cutoff)
-
-    def refined(self, choice: DataChoice, prices: Prices, cutoff: float) -> tuple[DataChoice, Bound]:
-        """The choice after leaving out clusters and exchanging data as long as the dual falls.
-
-        Each try is evaluated by the dual of exactly these sites, all transfers paid. A choice whose own dual
-        reaches the cutoff is left as it is.
-        """
-        chosen = {n: self._position[n, data] for n, data in choice.items()}
-        best = self._exactly(chosen, prices, cutoff)
-        moved = best.value < cutoff
-        while moved and best.cut is not None and not self.stop():
-            moved = False
-            for tried in self._neighbours(chosen, best):
-                if self.stop():
-                    break
-                bound = self._exactly(tried, best.prices, best.value * (1 - _WORTHWHILE))
-                if bound.value < best.value * (1 - _WORTHWHILE):
-                    chosen, best, moved = tried, bound, True
-                    break
-        return self._data(chosen), best
-
-    def _exactly(self, chosen: dict[int, int], prices: Prices, cutoff: float) -> Bound:
-        allowed = np.zeros(len(self._clusters), dtype=bool)
-        allowed[list(chosen.values())] = True
-        obliged = self._nobody()
-        obliged[list(chosen)] = True
-        return self.bound(allowed, obliged, prices, cutoff)
-
-    def _neighbours(self, chosen: dict[int, int], bound: Bound) -> Iterator[dict[int, int]]:
-        """One cluster less, those that train least first; then other data for one of them."""
-        uses = np.zeros(len(self._clusters)) if bound.cut is None else bound.cut.uses
-        order = sorted(chosen, key=lambda n: (uses[chosen[n]], n))
-        if len(chosen) > 1:
-            yield from ({n: site for n, site in chosen.items() if n != left} for left in order)
-        for n in reversed(order):
-            for site in np.flatnonzero(self._clusters == n).tolist():
-                if site != chosen[n]:
-                    yield {**chosen, n: site}
 
     def bound(
         self, allowed: NDArray[np.bool_], obliged: NDArray[np.bool_], prices: Prices, cutoff: float

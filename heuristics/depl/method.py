@@ -252,7 +252,7 @@ class _Loop:
         self.sites = Sites.of(instance, sites, self.factors)
         self.dual = Dual(self.learning, self.sites, instance.target.maximum_time, self.proof.highest_cost)
         self.polish = Polish(instance, self.learning, self.factors, self.judge, self.limits)
-        self.data = DataStage(self.sites, self.dual, epochs, guess, self.limits.expired)
+        self.data = DataStage(self.sites, self.dual, epochs, guess)
         if outlook is None:
             likely = replace(guess, ranges=guess.ranges[:1])
             self.start = start_prices(self.dual, self.data.everything(), likely)
@@ -363,19 +363,12 @@ class _Loop:
             if self._is_long(following[0]):
                 self._polish(*following)
             else:
-                for choice, bound in self.clock.items(Stage.DATA, self._tries(*following)):
-                    self._try(choice, bound)
+                self._try(*following)
             idle = 0 if self.cost < before else idle + 1
 
     def _is_long(self, choice: DataChoice) -> bool:
         """Whether sequences on the data of a choice are too many to be ranked."""
         return self.stage.is_long(self._kinds(choice))
-
-    def _tries(self, choice: DataChoice, bound: Bound) -> Iterator[tuple[DataChoice, Bound]]:
-        """The suggested choice; where no plan is known, the refined one first."""
-        if self.best is None:
-            yield self.data.refined(choice, bound.prices, self.cost)
-        yield choice, bound
 
     def _polish(self, choice: DataChoice, bound: Bound) -> None:
         """The choice and its sequences improved at their own prices; its bound suggests where to begin."""

@@ -40,46 +40,110 @@ class Shape(NamedTuple):
         return math.isqrt(self.positions)
 
 
-@dataclass(frozen=True)
-class Convolution:
-    """3 x 3 windows of square images, padded by zeros, into new channels; what is negative becomes zero."""
+class _Product:
+    """A matrix times columns made of what is given; what is negative becomes zero unless it is linear."""
 
     channels: int
+    linear: bool = False
+
+    def inputs(self, given: Shape) -> int:
+        """Numbers of a column."""
+        return given.channels
 
     def output(self, given: Shape) -> Shape:
         """As many positions as before."""
         return Shape(self.channels, given.positions)
 
     def spreads(self, given: Shape) -> Numbers:
-        """Normal weights that keep the size of activations of which half are zero (He)."""
-        return _spreads(self.channels, given.channels * TAPS, 2.0)
+        """Normal weights that keep the size of the activations, of which half are zero if not linear (He)."""
+        return _spreads(self.channels, self.inputs(given), 1.0 if self.linear else 2.0)
 
     def forward(self, weights: Numbers, given: Numbers, shape: Shape) -> tuple[Numbers, Any]:
-        """One product with all windows."""
-        side, count = shape.side, given.shape[1] // shape.positions
-        padded = np.zeros((shape.channels, side + 2, side + 2, count), given.dtype)
-        padded[:, 1:-1, 1:-1] = given.reshape(-1, side, side, count)
-        taps = [padded[:, y : y + side, x : x + side] for y in range(3) for x in range(3)]
-        columns = np.stack(taps, axis=1).reshape(shape.channels * TAPS, -1)
+        """One product."""
+        columns = self.columns(given, shape)
         matrix, bias = _matrix(weights, self.channels)
-        output = _shifted(matrix @ columns, bias, rectify=True)
+        output = _shifted(matrix @ columns, bias, rectify=not self.linear)
         return output, (columns, output)
 
     def backward(
         self, weights: Numbers, kept: Any, towards: Numbers, shape: Shape, slope: Numbers, first: bool
     ) -> Numbers:
-        """The windows' derivatives are added up where the windows overlap."""
+        """Two products."""
         columns, output = kept
-        _stop_idle(output, towards)
-        _matrix_slopes(columns, towards, slope)
-        if first:
-            return towards
-        side, count = shape.side, towards.shape[1] // shape.positions
-        slopes = (_matrix(weights, self.channels)[0].T @ towards).reshape(-1, TAPS, side, side, count)
-        padded = np.zeros((shape.channels, side + 2, side + 2, count), towards.dtype)
+        if not self.linear:
+            _stop_idle(output, towards)
+        matrix, bias = _matrix(slope, len(towards))
+        np.matmul(towards, columns.T, out=matrix)
+        np.sum(towards, axis=1, keepdims=True, out=bias)
+        return towards if first else self.gathered(_matrix(weights, self.channels)[0].T @ towards, shape)
+
+    def columns(self, given: Numbers, shape: Shape) -> Numbers:
+        """A column for every position of what it gives."""
+        return given
+
+    def gathered(self, slopes: Numbers, shape: Shape) -> Numbers:
+        """The derivative by what was given, of that by the columns."""
+        return slopes
+
+
+@dataclass(frozen=True)
+class Convolution(_Product):
+    """3 x 3 windows of square images, padded by zeros, into new channels; what is negative becomes zero."""
+
+    channels: int
+
+    def inputs(self, given: Shape) -> int:
+        """Of a window."""
+        return given.channels * TAPS
+
+    def columns(self, given: Numbers, shape: Shape) -> Numbers:
+        """All windows."""
+        side, count = shape.side, given.shape[1] // shape.positions
+        padded = np.zeros((shape.channels, side + 2, side + 2, count), given.dtype)
+        padded[:, 1:-1, 1:-1] = given.reshape(-1, side, side, count)
+        taps = [padded[:, y : y + side, x : x + side] for y in range(3) for x in range(3)]
+        return np.stack(taps, axis=1).reshape(shape.channels * TAPS, -1)
+
+    def gathered(self, slopes: Numbers, shape: Shape) -> Numbers:
+        """Added up where the windows overlap."""
+        side, count = shape.side, slopes.shape[1] // shape.positions
+        slopes = slopes.reshape(-1, TAPS, side, side, count)
+        padded = np.zeros((shape.channels, side + 2, side + 2, count), slopes.dtype)
         for tap in range(TAPS):
             padded[:, tap // 3 : tap // 3 + side, tap % 3 : tap % 3 + side] += slopes[:, tap]
         return padded[:, 1:-1, 1:-1].reshape(shape.channels, -1)
+
+
+@dataclass(frozen=True)
+class Pointwise(_Product):
+    """Mixes the channels of every position; what is negative becomes zero unless it is ``linear``."""
+
+    channels: int
+    linear: bool = False
+
+
+@dataclass(frozen=True)
+class Dense(_Product):
+    """Mixes all channels of all positions into one position."""
+
+    channels: int
+    linear: bool = False
+
+    def inputs(self, given: Shape) -> int:
+        """Of an example."""
+        return given.channels * given.positions
+
+    def output(self, given: Shape) -> Shape:
+        """One position."""
+        return Shape(self.channels, 1)
+
+    def columns(self, given: Numbers, shape: Shape) -> Numbers:
+        """The positions of a channel lie one after the other, so that laying out anew moves nothing."""
+        return given.reshape(self.inputs(shape), -1)
+
+    def gathered(self, slopes: Numbers, shape: Shape) -> Numbers:
+        """Laid out as it was."""
+        return slopes.reshape(shape.channels, -1)
 
 
 @dataclass(frozen=True)
@@ -118,71 +182,6 @@ class Depthwise:
         count = given.shape[1] // shape.positions
         _depthwise_backward(matrix, given, shape.side, self.stride, count, towards, matrix_slope, given_slope)
         return given_slope
-
-
-@dataclass(frozen=True)
-class Pointwise:
-    """Mixes the channels of every position; what is negative becomes zero unless it is ``linear``."""
-
-    channels: int
-    linear: bool = False
-
-    def output(self, given: Shape) -> Shape:
-        """As many positions as before."""
-        return Shape(self.channels, given.positions)
-
-    def spreads(self, given: Shape) -> Numbers:
-        """Normal weights that keep the size of the activations."""
-        return _spreads(self.channels, given.channels, 1.0 if self.linear else 2.0)
-
-    def forward(self, weights: Numbers, given: Numbers, shape: Shape) -> tuple[Numbers, Any]:
-        """One product."""
-        matrix, bias = _matrix(weights, self.channels)
-        output = _shifted(matrix @ given, bias, rectify=not self.linear)
-        return output, (given, output)
-
-    def backward(
-        self, weights: Numbers, kept: Any, towards: Numbers, shape: Shape, slope: Numbers, first: bool
-    ) -> Numbers:
-        """Two products."""
-        given, output = kept
-        if not self.linear:
-            _stop_idle(output, towards)
-        _matrix_slopes(given, towards, slope)
-        given_slope: Numbers = towards if first else _matrix(weights, self.channels)[0].T @ towards
-        return given_slope
-
-
-@dataclass(frozen=True)
-class Dense:
-    """Mixes all channels of all positions into one position."""
-
-    channels: int
-    linear: bool = False
-
-    def output(self, given: Shape) -> Shape:
-        """One position."""
-        return Shape(self.channels, 1)
-
-    def spreads(self, given: Shape) -> Numbers:
-        """As `Pointwise` of all numbers of an example."""
-        return self._flat.spreads(_flat(given))
-
-    def forward(self, weights: Numbers, given: Numbers, shape: Shape) -> tuple[Numbers, Any]:
-        """The positions of a channel lie one after the other, so that laying out anew moves nothing."""
-        flat = _flat(shape)
-        return self._flat.forward(weights, given.reshape(flat.channels, -1), flat)
-
-    def backward(
-        self, weights: Numbers, kept: Any, towards: Numbers, shape: Shape, slope: Numbers, first: bool
-    ) -> Numbers:
-        """As `Pointwise`."""
-        back = self._flat.backward(weights, kept, towards, _flat(shape), slope, first)
-        return back if first else back.reshape(shape.channels, -1)
-
-    @property
-    def _flat(self) -> Pointwise:
-        return Pointwise(self.channels, self.linear)
 
 
 @dataclass(frozen=True)
@@ -230,16 +229,6 @@ def _matrix(weights: Numbers, outputs: int) -> tuple[Numbers, Numbers]:
     """The weights as a matrix and the bias as a column, both views."""
     middle = len(weights) - outputs
     return weights[:middle].reshape(outputs, -1), weights[middle:].reshape(outputs, 1)
-
-
-def _matrix_slopes(given: Numbers, towards: Numbers, slope: Numbers) -> None:
-    matrix, bias = _matrix(slope, len(towards))
-    np.matmul(towards, given.T, out=matrix)
-    np.sum(towards, axis=1, keepdims=True, out=bias)
-
-
-def _flat(shape: Shape) -> Shape:
-    return Shape(shape.channels * shape.positions, 1)
 
 
 def _shifted(output: Numbers, bias: Numbers, *, rectify: bool) -> Numbers:
