@@ -24,7 +24,7 @@ def random_placement(
     Parameters
     ----------
     classes, clusters, epochs : int
-        G, N and K; epochs are spread evenly over the classes.
+        G, N and K >= G; epochs are spread evenly over the classes.
     transfers : bool
         Whether clusters charge for their data: up to about a third of what training costs.
     deadline : bool

@@ -146,15 +146,12 @@ class EmbeddingProgram:
         """
         if not 0 < epsilon < math.inf:
             raise InvalidInputError(f"must be positive and finite, not {epsilon}", "epsilon")
-        live = np.flatnonzero(problem.counts)
-        functions = tuple(dict.fromkeys(problem.classes[g] for g in live.tolist()))
+        functions = tuple(dict.fromkeys(problem.classes))
         hostings = [
             Hosting(f, n, *row)
             for f, name in enumerate(functions)
             for n in range(len(problem.clusters))
-            for row in _hostings(
-                problem, np.array([g for g in live if problem.classes[g] == name]), n, epsilon
-            )
+            for row in _hostings(problem, np.flatnonzero(np.array(problem.classes) == name), n, epsilon)
         ]
         return cls(problem, functions, tuple(hostings))
 
@@ -192,7 +189,7 @@ class EmbeddingProgram:
     def assignment(self, hosts: dict[str, str]) -> Assignment:
         """The placement that an embedding stands for: all epochs of a model on its server, shape (G, N)."""
         found = np.zeros(self.problem.dimensions, dtype=np.int64)
-        for g in np.flatnonzero(self.problem.counts).tolist():
+        for g in range(len(self.problem.counts)):
             found[g, self.problem.clusters.index(hosts[self.problem.classes[g]])] = self.problem.counts[g]
         return found
 
@@ -203,7 +200,7 @@ class EmbeddingProgram:
         count, places = len(self.hostings), len(self.problem.clusters)
         rows, sides = [], []
         limit = self.problem.maximum_time
-        if limit is not None and limit != math.inf:
+        if limit is not None:
             scale = limit or 1.0
             delays = [item.delay / scale for item in self.hostings]
             rows.append(sparse.csr_array([[*delays, *np.zeros(places)]]))

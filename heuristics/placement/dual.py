@@ -106,13 +106,13 @@ def lagrangian(problem: PlacementProblem, multiplier: float) -> Priced:
     Transfers are left out, so the bound holds with them too. It speaks of T_max itself, not of the
     tolerance beyond (`depl.models.problem.allocation.dual_bound`).
     """
-    limit = _finite(problem.maximum_time)
+    limit = problem.maximum_time
     if limit is None and multiplier != 0:
         raise InvalidInputError("there is no T_max to be priced; only 0 is a multiplier", "multiplier")
     psi, times = prices(problem, multiplier)
     least = psi.min(axis=1)
     choice = np.argmin(np.where(psi <= least[:, None], times, math.inf), axis=1)
-    total = math.fsum((problem.counts * np.where(problem.counts > 0, least, 0.0)).tolist())
+    total = math.fsum((problem.counts * least).tolist())
     charge = 0.0 if limit is None else multiplier * limit
     value = total if math.isinf(total) else total - charge - _ROUNDING * (total + charge)
     return Priced(multiplier, value, choice, times[np.arange(len(choice)), choice])
@@ -121,13 +121,9 @@ def lagrangian(problem: PlacementProblem, multiplier: float) -> Priced:
 def best_price(problem: PlacementProblem) -> Dual:
     """The price of time with the greatest L, by bisection on its supergradient.
 
-    Takes about 60 evaluations of O(G N) at most; epochs of N_g = 0 do not count.
+    Takes about 60 evaluations of O(G N) at most.
     """
-    live = problem.counts > 0
-    if not live.all():
-        problem = nonempty(problem)
-        return _padded(best_price(problem), live)
-    limit = _finite(problem.maximum_time)
+    limit = problem.maximum_time
     quick = _fastest(problem)
     if quick is None or not _keeps(problem, quick):
         return Dual(0.0, math.inf, None, None)
@@ -139,21 +135,8 @@ def best_price(problem: PlacementProblem) -> Dual:
 
 def feasible(problem: PlacementProblem) -> bool:
     """Whether the time limits can be kept: iff every epoch on its fastest cluster keeps them."""
-    problem = nonempty(problem)
     quick = _fastest(problem)
     return quick is not None and _keeps(problem, quick)
-
-
-def nonempty(problem: PlacementProblem) -> PlacementProblem:
-    """The problem without its classes of no epochs."""
-    live = problem.counts > 0
-    return problem.replace(
-        classes=tuple(np.array(problem.classes, dtype=object)[live]),
-        counts=problem.counts[live],
-        work=problem.work[live],
-        communication=problem.communication[live],
-        members=(),
-    )
 
 
 def _bisect(problem: PlacementProblem, limit: float, slow: Priced, quick: Priced) -> Dual:
@@ -206,27 +189,10 @@ def _fastest(problem: PlacementProblem) -> Priced | None:
     return Priced(math.inf, -math.inf, np.argmin(full, axis=1), least)
 
 
-def _padded(dual: Dual, live: NDArray[np.bool_]) -> Dual:
-    """Classes without epochs stay on the first cluster and take no time."""
-
-    def wide(point: Priced | None) -> Priced | None:
-        if point is None:
-            return None
-        choice, times = np.zeros(len(live), dtype=np.intp), np.zeros(len(live))
-        choice[live], times[live] = point.choice, point.times
-        return Priced(point.multiplier, point.value, choice, times)
-
-    return Dual(dual.multiplier, dual.value, wide(dual.slow), wide(dual.fast))
-
-
 def _keeps(problem: PlacementProblem, quick: Priced) -> bool:
-    limit = _finite(problem.maximum_time)
+    limit = problem.maximum_time
     return limit is None or _time(problem, quick.times) <= limit * (1 + TIME_TOLERANCE)
 
 
 def _time(problem: PlacementProblem, times: FloatArray) -> float:
     return math.fsum((problem.counts * times).tolist())
-
-
-def _finite(limit: float | None) -> float | None:
-    return None if limit == math.inf else limit

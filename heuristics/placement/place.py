@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from depl.heuristics.placement.dual import best_price, feasible, nonempty, prices
+from depl.heuristics.placement.dual import best_price, feasible, prices
 from depl.heuristics.placement.problem import Assignment, PlacementProblem
 from depl.heuristics.placement.program import PerspectiveProgram
 from depl.heuristics.placement.rounding import candidates, nearest_whole, repaired
@@ -96,10 +96,6 @@ def place(problem: PlacementProblem, *, prove: bool = True, time_limit: float = 
         raise InvalidInputError(f"must be positive, not {time_limit}", "time_limit")
     if problem.epochs == 0:
         return _described(problem, np.zeros(problem.dimensions, dtype=np.int64), 0.0)
-    live = problem.counts > 0
-    if not live.all():
-        answer = place(nonempty(problem), prove=prove, time_limit=time_limit)
-        return answer if answer.assignment is None else _padded(problem, answer, answer.assignment)
     reason = obstacle(problem)
     if reason:
         return Placement(None, None, math.inf, math.inf, 0.0, reason)
@@ -123,15 +119,13 @@ def obstacle(problem: PlacementProblem) -> str:
     """Which time limit cannot be kept on any clusters, and the nearest value that could; or nothing."""
     if feasible(problem):
         return ""
-    live = problem.counts > 0
-    quick = problem.shortest[live].min(axis=1)
-    if np.isinf(problem.least[live]).all(axis=1).any():
+    if np.isinf(problem.least).all(axis=1).any():
+        quick = problem.shortest.min(axis=1)
         return (
             f"an epoch misses the round deadline {problem.round_deadline:.9g} on every cluster; "
             f"the nearest deadline that can be kept is {quick.max():.9g}"
         )
-    quick = problem.costs.fastest[live].min(axis=1)
-    total = math.fsum((problem.counts[live] * quick).tolist())
+    total = math.fsum((problem.counts * problem.costs.fastest.min(axis=1)).tolist())
     return (
         f"{problem.epochs} epochs miss maximum_time {problem.maximum_time:.9g} on their fastest clusters; "
         f"the nearest total time that can be kept is {total:.9g}"
@@ -167,10 +161,3 @@ def _described(problem: PlacementProblem, assignment: Assignment, bound: float) 
     cost, multiplier = float(found.costs[0]), float(found.multipliers[0])
     resources = problem.resources(multiplier)
     return Placement(assignment, resources, cost, min(bound, cost), multiplier)
-
-
-def _padded(problem: PlacementProblem, answer: Placement, assignment: Assignment) -> Placement:
-    """The answer with the classes of no epochs put back."""
-    wide = np.zeros(problem.dimensions, dtype=np.int64)
-    wide[problem.counts > 0] = assignment
-    return _described(problem, wide, answer.lower_bound)

@@ -42,7 +42,7 @@ class PlacementProblem:
     classes : tuple of str
         A name for every class, here that of its model; names may repeat.
     counts : ndarray of int
-        N_g >= 0, shape (G,) [epochs].
+        N_g >= 1, shape (G,) [epochs].
     work : ndarray
         c_gn per node, shape (G, N) [resource x time].
     price : ndarray
@@ -291,15 +291,15 @@ def _check_values(problem: PlacementProblem) -> None:
             raise InvalidInputError("must be nonnegative finite numbers", name)
     if not np.issubdtype(problem.counts.dtype, np.integer):
         raise InvalidInputError("must be whole numbers", "counts")
+    if problem.counts.min(initial=1) < 1:
+        raise InvalidInputError("must be positive; leave out a class without epochs", "counts")
     if problem.capacity.min() <= 0:
         raise InvalidInputError("must be positive", "capacity")
     for name in ("maximum_time", "round_deadline"):
         limit = getattr(problem, name)
-        if limit is not None and not limit >= 0:
-            raise InvalidInputError(f"must be a nonnegative number or None, not {limit}", name)
-    endless = all(
-        limit is None or limit == math.inf for limit in (problem.maximum_time, problem.round_deadline)
-    )
+        if limit is not None and not 0 <= limit < math.inf:
+            raise InvalidInputError(f"must be a finite nonnegative number or None, not {limit}", name)
+    endless = problem.maximum_time is None and problem.round_deadline is None
     if endless and ((problem.work > 0) & (problem.price > 0)).any():
         raise InvalidInputError(
             "computing costs money but nothing limits time; give maximum_time or round_deadline"

@@ -112,8 +112,7 @@ class PerspectiveProgram:
     @classmethod
     def of(cls, problem: PlacementProblem) -> "PerspectiveProgram":
         """The program with tangents on the grid."""
-        allowed = (problem.counts[:, None] > 0) & np.isfinite(problem.least)
-        groups, places = np.nonzero(allowed)
+        groups, places = np.nonzero(np.isfinite(problem.least))
         program = cls(problem, groups, places)
         steps = np.exp(np.arange(0, -math.log(_LOWEST), math.log(_RATIO)) * -1)
         everything = np.arange(len(groups))
@@ -126,8 +125,7 @@ class PerspectiveProgram:
         problem, best = self.problem, -math.inf
         if self.hopeless:
             return Relaxation(None, math.inf, math.inf, 0.0)
-        live = problem.counts > 0
-        timed = problem.maximum_time is not None and problem.maximum_time != math.inf
+        timed = problem.maximum_time is not None
         for _ in range(_ROUNDS):
             rows, sides = self.inequalities()
             matrix, epochs = self.equalities()
@@ -145,9 +143,7 @@ class PerspectiveProgram:
             if answer.status != 0:
                 raise RuntimeError(f"HiGHS ended with: {answer.message}")
             multiplier = max(0.0, -float(answer.ineqlin.marginals[0])) if timed else 0.0
-            values = np.zeros(len(problem.counts))
-            values[live] = answer.eqlin.marginals * problem.counts[live]
-            best = max(best, charged_bound(problem, multiplier, values))
+            best = max(best, charged_bound(problem, multiplier, answer.eqlin.marginals * problem.counts))
             if self.refine(answer.x) <= _ENOUGH * abs(answer.fun):
                 break
         return Relaxation(self.assignment(answer.x), float(answer.fun), best, multiplier)
@@ -195,7 +191,7 @@ class PerspectiveProgram:
     @property
     def hopeless(self) -> bool:
         """Whether some class may train nowhere, so that its row would be empty."""
-        return len(set(self.groups.tolist())) < int((self.problem.counts > 0).sum())
+        return len(set(self.groups.tolist())) < len(self.problem.counts)
 
     @property
     def least(self) -> FloatArray:
@@ -260,13 +256,11 @@ class PerspectiveProgram:
         return sparse.vstack(rows).tocsr(), np.concatenate(sides)
 
     def equalities(self) -> tuple[sparse.csr_array, FloatArray]:
-        """Rows that place every epoch, one for each class with epochs."""
-        live = np.flatnonzero(self.problem.counts)
-        position = np.searchsorted(live, self.groups)
+        """Rows that place every epoch, one for each class."""
         columns = 3 * self.size + len(self.problem.clusters)
-        entries = (np.ones(self.size), (position, np.arange(self.size)))
-        matrix = sparse.csr_array(entries, shape=(len(live), columns))
-        return matrix, self.problem.counts[live].astype(float)
+        entries = (np.ones(self.size), (self.groups, np.arange(self.size)))
+        matrix = sparse.csr_array(entries, shape=(len(self.problem.counts), columns))
+        return matrix, self.problem.counts.astype(float)
 
     def assignment(self, columns: FloatArray) -> FloatArray:
         """The a of a solution, shape (G, N) [epochs]."""
@@ -305,7 +299,7 @@ class PerspectiveProgram:
 
     def _time_row(self) -> sparse.csr_array | None:
         limit = self.problem.maximum_time
-        if limit is None or limit == math.inf:
+        if limit is None:
             return None
         computing = (self.problem.work / self.problem.capacity)[self.groups, self.places]
         sent = self.problem.communication[self.groups, self.places]
@@ -331,14 +325,12 @@ def charged_bound(problem: PlacementProblem, multiplier: float, values: FloatArr
         If ``multiplier`` is negative or not finite, or positive without T_max.
     """
     limit = problem.maximum_time
-    if multiplier != 0 and (limit is None or limit == math.inf):
+    if multiplier != 0 and limit is None:
         raise InvalidInputError("there is no T_max to be priced; only 0 is a multiplier", "multiplier")
-    live = problem.counts > 0
     psi, _ = prices(problem, multiplier)
-    levels = problem.counts[live, None] * psi[live]
-    charged = np.maximum(values[live, None] - levels, 0.0).sum(axis=0)
+    charged = np.maximum(values[:, None] - problem.counts[:, None] * psi, 0.0).sum(axis=0)
     broken = max(0.0, float(np.max(charged - problem.transfers, initial=0.0)))
     charge = multiplier * limit if multiplier and limit is not None else 0.0
-    size = math.fsum(np.abs(values[live]).tolist()) + charge
-    lowered = broken * int(live.sum()) + _ROUNDING * size
-    return math.fsum(values[live].tolist()) - charge - lowered
+    size = math.fsum(np.abs(values).tolist()) + charge
+    lowered = broken * len(values) + _ROUNDING * size
+    return math.fsum(values.tolist()) - charge - lowered

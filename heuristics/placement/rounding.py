@@ -74,7 +74,7 @@ def repaired(problem: PlacementProblem, assignment: Assignment) -> Assignment:
     late = np.where(np.isinf(problem.least), found, 0)
     found -= late
     np.add.at(found, (rows, fastest), late.sum(axis=1))
-    if problem.maximum_time is None or problem.maximum_time == math.inf or _excess(problem, found) <= 0:
+    if _excess(problem, found) <= 0:
         return found
     gains = np.where(np.isinf(shortest), 0.0, shortest - shortest[rows, fastest][:, None])
     full = problem.price * problem.capacity
@@ -100,10 +100,9 @@ def _ends(dual: Dual) -> tuple[Priced, Priced]:
 def _fractional(problem: PlacementProblem, slow: Priced, fast: Priced) -> tuple[FloatArray, int | None]:
     """Epochs of every class on the fast cluster, and the class in which they are neither none nor all."""
     mixed = np.zeros(len(problem.counts))
-    if problem.maximum_time is None or problem.maximum_time == math.inf:
+    if problem.maximum_time is None:
         return mixed, None
-    movable = (slow.choice != fast.choice) & (problem.counts > 0)
-    mixed[(slow.choice == fast.choice) | ~movable] = 0
+    movable = slow.choice != fast.choice
     saved = np.where(movable, slow.times - fast.times, 0.0)
     # At the price above, epochs that do not move take the time that they take there.
     times = np.where(movable, slow.times, fast.times)

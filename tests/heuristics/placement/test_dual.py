@@ -22,7 +22,12 @@ def drawn(seed, transfers=False):
     rng = np.random.default_rng(seed)
     classes, clusters, epochs = rng.integers(1, 4), rng.integers(1, 4), rng.integers(1, 6)
     return random_placement(
-        rng, int(classes), int(clusters), int(epochs), transfers=transfers, deadline=bool(rng.integers(2))
+        rng,
+        int(min(classes, epochs)),
+        int(clusters),
+        int(epochs),
+        transfers=transfers,
+        deadline=bool(rng.integers(2)),
     )
 
 

@@ -24,7 +24,7 @@ def drawn(seed, transfers=False, epochs=7):
     count = int(rng.integers(2, epochs))
     return random_placement(
         rng,
-        int(rng.integers(2, 4)),
+        min(int(rng.integers(2, 4)), count),
         int(rng.integers(2, 4)),
         count,
         transfers=transfers,
@@ -47,7 +47,6 @@ PAIR = {
         (1.0, {}, [[0, 2]], 36.0),
         # both quick; without transfers one each costs 13.33
         (2.2, {"transfers": np.array([4.0, 0.0])}, [[0, 2]], 36 / 2.2),
-        (2.2, {"counts": np.array([0])}, [[0, 0]], 0.0),
         # each model is quick on one cluster only: together in time, on either alone too late
         (3.0, PAIR | {"communication": np.array([[1.0, 5.0], [5.0, 1.0]])}, [[1, 0], [0, 1]], 16.0),
         # one after the other, each on the whole cluster: 2 (1 / x) = 1 at x = 2 = r
@@ -115,11 +114,13 @@ def test_split_classes_and_dominated_clusters_change_nothing_and_more_time_never
     problem = drawn(seed, transfers)
     cost = place(problem).cost
     halves = problem.counts // 2
+    counts = np.concatenate([halves, problem.counts - halves])
+    kept = np.flatnonzero(counts)
     split = problem.replace(
-        classes=problem.classes * 2,
-        counts=np.concatenate([halves, problem.counts - halves]),
-        work=np.concatenate([problem.work] * 2),
-        communication=np.concatenate([problem.communication] * 2),
+        classes=tuple((problem.classes * 2)[g] for g in kept.tolist()),
+        counts=counts[kept],
+        work=np.concatenate([problem.work] * 2)[kept],
+        communication=np.concatenate([problem.communication] * 2)[kept],
     )
     wider = problem.replace(
         clusters=(*problem.clusters, "worse"),

@@ -68,6 +68,8 @@ def test_free_computing_takes_all_resources_at_every_price_of_time(multiplier):
     [
         ({"counts": np.array([1, 2])}, "shape"),
         ({"counts": np.array([0.5])}, "whole"),
+        ({"counts": np.array([0])}, "positive"),
+        ({"maximum_time": math.inf}, "finite"),
         ({"price": np.array([1.0, -1.0])}, "nonnegative"),
         ({"capacity": np.array([1.0, 0.0])}, "positive"),
         ({"work": np.array([[1.0, math.nan]])}, "finite"),
