@@ -250,7 +250,7 @@ class Polish:
 
     def _sequence(self, opened: _Opened, cutoff: float) -> Candidate | None:
         """The cheapest certified sequence on the open sites; the label is moved by what is left over."""
-        opened = self._with_near_sites(self._in_use(opened))
+        opened = self._in_use(opened)
         restricted, labels, cut = opened.restricted, opened.labels, opened.best.cut
         best: Candidate | None = None
         start: _Steps | None = None if cut is None else (cut.models, cut.sites)
@@ -281,19 +281,6 @@ class Polish:
         if best.cut is None or best.value > opened.best.value * (1 + _WORTHWHILE):
             return opened
         return _Opened(opened.restricted, opened.labels, used, best)
-
-    def _with_near_sites(self, opened: _Opened) -> _Opened:
-        """Open sites alone, and sites with a few datasets more or less beside them."""
-        cut, old = opened.best.cut, opened.restricted
-        if self._data is None or cut is None:
-            return opened
-        near = self._data.beside(old, opened.labels, opened.best.prices, cut)
-        sites = list(dict.fromkeys([*opened.sites, *near]))
-        restricted = self._restricted(sites, old.models)
-        labels = restricted.labels(opened.labels.rate, opened.labels.room)
-        chosen = list(range(len(opened.chosen)))
-        best = restricted.dual(labels, chosen, opened.best.prices)
-        return _Opened(restricted, labels, chosen, best)
 
     def _settled(
         self,

@@ -38,9 +38,6 @@ serves."""
 _FACTORS = 40
 """Values of h at which the label of some epochs is tabulated, evenly in ln h, for a cubic spline. Set by
 hand: twice as many take twice the time and divide the error of the spline by about sixteen."""
-_NEAR = 8
-"""Datasets tried as additions, omissions or substitutes, those first that cost least at the prices. Set by
-hand: a used site leads to at most twice as many sites, and as many for each dataset of a small set."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,14 +90,6 @@ class DataAtPrices:
                 found[Site(n, used.datasets)] = None
         return list(found)
 
-    def beside(self, restricted: Restricted, labels: Labels, prices: Prices, cut: Cut) -> list[Site]:
-        """Sites with a few datasets more or less than those of a sequence, or others in their place."""
-        found: dict[Site, None] = {}
-        for used, epochs, data in self._uses(restricted, labels, prices, cut):
-            for chosen in self._near(epochs, used.cluster, data):
-                found[Site(used.cluster, frozenset(self._names[chosen].tolist()))] = None
-        return list(found)
-
     def _uses(
         self, restricted: Restricted, labels: Labels, prices: Prices, cut: Cut
     ) -> Iterator[tuple[Site, _Epochs, NDArray[np.int64]]]:
@@ -111,31 +100,10 @@ class DataAtPrices:
             data = np.array([self._position[name] for name in site.datasets])
             yield site, self._epochs(restricted, labels.rate, prices, cut, members), data
 
-    def _near(self, epochs: _Epochs, n: int, data: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-        """Datasets added, dropped and exchanged, those first that cost least at the prices."""
-        found: list[NDArray[np.int64]] = []
-        outside = np.setdiff1d(np.flatnonzero(np.isfinite(self._transfers[n])), data)
-        added = outside[np.argsort(self._with(epochs, n, data, outside), kind="stable")[:_NEAR]]
-        found += [np.append(data, added[: size + 1]) for size in range(len(added))]
-        if len(data) > 1:
-            order = np.argsort(self._without(epochs, n, data), kind="stable")[: min(_NEAR, len(data) - 1)]
-            found += [np.delete(data, order[: size + 1]) for size in range(len(order))]
-        if len(data) <= _SMALL:
-            for place in range(len(data)):
-                rest = np.delete(data, place)
-                order = np.argsort(self._with(epochs, n, rest, outside), kind="stable")[:_NEAR]
-                found += [np.append(rest, outside[other]) for other in order.tolist()]
-        return found
-
     def _with(self, epochs: _Epochs, n: int, data: NDArray[np.int64], more: NDArray[np.int64]) -> FloatArray:
         """R of a set with one dataset more, each of some."""
         columns = (self.volumes, self._work, self._transfers[n])
         return self._values(epochs, n, *(column[data].sum() + column[more] for column in columns))
-
-    def _without(self, epochs: _Epochs, n: int, data: NDArray[np.int64]) -> FloatArray:
-        """R of a set with one dataset less, each of its own."""
-        columns = (self.volumes, self._work, self._transfers[n])
-        return self._values(epochs, n, *(column[data].sum() - column[data] for column in columns))
 
     def _epochs(
         self, restricted: Restricted, rate: float, prices: Prices, cut: Cut, members: NDArray[np.int64]
@@ -301,18 +269,6 @@ class _Sums:
     changes: float
 
 
-@dataclass(frozen=True, eq=False)
-class _Data:
-    """Sites in place of the used ones, what they change of label, cost and least time; the time before."""
-
-    sites: NDArray[np.int64]
-    used: NDArray[np.int64]
-    labels: FloatArray
-    costs: FloatArray
-    times: FloatArray
-    time: float
-
-
 @dataclass(eq=False)
 class ChangePoints:
     """Sequences of a `Restricted` under some labels."""
@@ -345,8 +301,7 @@ class ChangePoints:
         """The cheapest sequence within the room that moves of change points lead to, if there is one."""
         best, last = start if self._allowed(start) else None, start
         for _ in range(_MOST_MOVES):
-            moved = [self._step(last, best), self._exchange(last, best)]
-            found = min((one for one in moved if one is not None), key=lambda one: one.cost, default=None)
+            found = self._step(last, best)
             if found is None:
                 break
             best = last = found
@@ -371,52 +326,6 @@ class ChangePoints:
         now = float(sums.costs.over(points[None])[0])
         order = self._in_order(costs, math.inf if best is None else now)
         return self._first((self._at(runs, tried[place]) for place in order), best)
-
-    def _exchange(self, last: Sequenced, best: Sequenced | None) -> Sequenced | None:
-        """The cheapest of the sequences that train one or two clusters on other listed data."""
-        rows = self._data_of(last)
-        if not len(rows.sites):
-            return None
-        one, two = np.triu_indices(len(rows.sites))
-        apart = (rows.used[one] != rows.used[two]) | (one == two)
-        one, two = one[apart], two[apart]
-        share = np.where(one == two, 0.5, 1.0)
-        allowed = last.label + share * (rows.labels[one] + rows.labels[two]) <= self.labels.room
-        if (limit := self.restricted.maximum_time) is not None:
-            allowed &= rows.time + share * (rows.times[one] + rows.times[two]) <= limit * (1 + TIME_TOLERANCE)
-        one, two, share = one[allowed], two[allowed], share[allowed]
-        order = self._in_order(share * (rows.costs[one] + rows.costs[two]), math.inf if best is None else 0.0)
-
-        def made() -> Iterator[Sequenced]:
-            for place in order:
-                sites = last.sites.copy()
-                for row in (one[place], two[place]):
-                    sites[last.sites == rows.used[row]] = rows.sites[row]
-                yield self.sequenced(last.models, sites)
-
-        return self._first(made(), best)
-
-    def _data_of(self, last: Sequenced) -> "_Data":
-        """Other sites of the clusters that a sequence uses, and what they change."""
-        restricted, epochs = self.restricted, len(last.models)
-        priced, fastest = restricted.sites.at(last.multiplier), restricted.sites.fastest
-        rows, quick = priced.rows_of(epochs), np.minimum(np.arange(epochs), len(fastest) - 1)
-        names, k = np.array(restricted.models)[last.models], np.arange(epochs)
-        every = np.arange(len(restricted.clusters))
-        time = float(fastest[quick, names, last.sites].sum())
-        found: list[tuple[int, int, float, float, float]] = []
-        for used in np.unique(last.sites).tolist():
-            others = every[(restricted.clusters == restricted.clusters[used]) & (every != used)]
-            members = k[last.sites == used]
-            here = np.append(others, used)
-            labels = self.labels.runs[here[:, None], members, last.models[members]].sum(axis=1)
-            grid = members, names[members]
-            costs = priced.psi[rows[grid[0]], grid[1]][:, here].sum(axis=0) + restricted.sites.transfers[here]
-            times = fastest[quick[grid[0]], grid[1]][:, here].sum(axis=0)
-            changes = (table[:-1] - table[-1] for table in (labels, costs, times))
-            found += zip(others.tolist(), [used] * len(others), *(c.tolist() for c in changes), strict=True)
-        sites, replaced, labels, costs, times = np.array(found, dtype=float).reshape(len(found), 5).T
-        return _Data(sites.astype(np.int64), replaced.astype(np.int64), labels, costs, times, time)
 
     def _in_order(self, costs: FloatArray, below: float) -> list[int]:
         """The few cheapest below a cost."""
