@@ -14,7 +14,7 @@ from depl.models.exact.assignments import assignments
 from depl.models.exact.chord_search import ChordSearch
 from depl.models.exact.chords import Chords
 from depl.models.exact.clusters import cheapest_clusters
-from depl.models.exact.labels import LabelSearch
+from depl.models.exact.labels import LabelSearch, mark_undominated
 from depl.models.exact.prices import Prices
 from depl.models.foundation.search import BestFirst
 from depl.models.problem.laws import Forbidden
@@ -139,10 +139,21 @@ def test_what_epochs_add_is_rounded_in_favour_of_the_plan_to_the_last_bit_of_any
             assert not np.fmod(part, unit).any()
             assert moved.min() >= 0
             assert moved.max() < unit
-    assert search._overlap == pytest.approx(4e-12 * problem.ends[-1], rel=1e-9)  # of four epochs
+    assert search._overlap == pytest.approx(4e-12 * problem.ends[-1], rel=1e-9, abs=0)  # of four epochs
 
 
 def test_labels_are_no_way_where_a_switch_or_a_last_model_is_forbidden():
     for changes in {}, {"switches": {("m0", "m1"): Forbidden()}}, {"deployable": ("m0",)}:
         problem = chorded(make([BELL, WILD], maximum_time=None, round_deadline=2.0, **changes))
         assert LabelSearch.covers(problem, Prices.of(problem)) == (not changes)
+
+
+def test_labels_are_kept_of_which_none_before_that_is_kept_has_as_much_of_both():
+    """By the definition, on whole numbers from few, so that many are equal."""
+    rng = np.random.default_rng(7)
+    for size in range(1, 60):
+        assured, gains = rng.integers(0, 12, (2, size)).astype(float)
+        kept = np.empty(size, dtype=np.bool_)
+        mark_undominated(assured, gains, kept)
+        better = (assured >= assured[:, None]) & (gains >= gains[:, None])  # of the column, for the row
+        assert kept.tolist() == [not better[place, :place].any() for place in range(size)]
