@@ -54,7 +54,6 @@ class PowerLine(NamedTuple):
     upper: float
     coefficient: float
     last: float
-    points: int
     sizes: int
     smallest: float
     largest: float
@@ -123,8 +122,7 @@ def line_through(
     before, after = (float(np.mean(up[across == np.log(size)])) for size in sizes[-2:])
     last = (after - before) / float(np.log(sizes[-1] / sizes[-2]))
     level = float(np.exp(up.mean() - slope * across.mean()))
-    count = len(points), len(sizes)
-    return PowerLine(slope, slope - half, slope + half, level, last, *count, sizes[0], sizes[-1])
+    return PowerLine(slope, slope - half, slope + half, level, last, len(sizes), sizes[0], sizes[-1])
 
 
 def growths(attempts: Sequence[Attempt], sizes: Mapping[str, str]) -> list[Growth]:
@@ -140,7 +138,8 @@ def growths(attempts: Sequence[Attempt], sizes: Mapping[str, str]) -> list[Growt
         size = None if name is None else size_of(attempt, name)
         if name is None or size is None or size <= 0 or attempt.ending == "refused":
             continue
-        label = attempt.method if set_by_configuration(attempt, name) else attempt.task.configuration
+        # a size that is a setting of the method, such as eta, makes its configurations one method
+        label = attempt.task.configuration if name in attempt.labels else attempt.method
         for measure, seconds in _times(attempt).items():
             found.setdefault((suite, label, name, measure), []).append((attempt, size, seconds))
     return [_growth(key, timed) for key, timed in found.items()]
@@ -150,11 +149,6 @@ def size_of(attempt: Attempt, name: str) -> float | None:
     """The number that a label of the instance, or a setting of the method, holds; None if there is none."""
     value = attempt.labels.get(name, _settings(attempt).get(name))
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
-
-
-def set_by_configuration(attempt: Attempt, name: str) -> bool:
-    """Whether a size is a setting of the method, such as ``eta`` or ``scenarios``, and no label."""
-    return name not in attempt.labels and _settings(attempt).get(name) is not None
 
 
 def growth_table(found: Sequence[Growth]) -> Table:

@@ -74,21 +74,19 @@ def footer_of(attempts: Sequence[Attempt], instances: Sequence[Instance] = ()) -
 def unprinted_lines(
     instances: Sequence[Instance], sources: Sequence[str] = ("assumed", "derived")
 ) -> list[str]:
-    """What of the instances shown is assumed, and what is derived from what is printed; a line each."""
+    """What of the instances shown is assumed, and what is derived from what is printed; a line each.
+
+    Fields have their last names, in order of appearance.
+    """
     lines = []
     for source in sources:
-        named = assumptions(instances, source)
+        paths = [item.path for shown in instances for item in shown.provenance if item.source == source]
+        names = [path.rpartition(".")[2].partition("[")[0].replace("_", " ") for path in paths]
+        named = [name for name in dict.fromkeys(names) if name and name != "$"]
         if named:
             more = ", ..." if named[_MOST_NAMED:] else ""
             lines.append(f"{source}: {', '.join(named[:_MOST_NAMED])}{more}")
     return lines
-
-
-def assumptions(instances: Sequence[Instance], source: str = "assumed") -> list[str]:
-    """The fields of instances whose values are assumed, by their last names, in order of appearance."""
-    paths = [item.path for instance in instances for item in instance.provenance if item.source == source]
-    names = [path.rpartition(".")[2].partition("[")[0].replace("_", " ") for path in paths]
-    return [name for name in dict.fromkeys(names) if name and name != "$"]
 
 
 class Instances:

@@ -175,7 +175,7 @@ class Gallery:
         rows = self._rows(kind)
         for place, method in enumerate(self.methods):
             points = [(float(target), value) for name, target, value in rows if name == method]
-            draw_line(axes, self._labels[method], points, self._styles[method], place)
+            self._draw_line(axes, method, points, place)
         axes.set_xticks([float(target) for target in self.targets])
         if kind == "cost":
             missing = [
@@ -193,6 +193,16 @@ class Gallery:
             axes.set_ylabel("expected loss / optimum's")
         legend_beside(axes)
         set_title(axes, self.family)
+
+    def _draw_line(
+        self, axes: Axes, method: str, points: Sequence[tuple[float, float | None]], place: int
+    ) -> None:
+        """A line that coincides with one of an earlier ``place`` is seen on top of it: it is thinner."""
+        known, style = [(x, y) for x, y in points if y is not None], self._styles[method]
+        look: dict[str, Any] = {"color": style.colour, "marker": style.marker, "linestyle": style.dash}
+        look |= {"linewidth": max(4.0 - 1.3 * place, 1.0), "markersize": max(9.0 - 2.5 * place, 3.0)}
+        axes.plot([x for x, _ in known], [y for _, y in known], label=self._labels[method], **look)
+        axes.set_xlabel(_TARGET)
 
     def _draw_bars(self, kind: str, method: str, axes: Axes) -> None:
         totals: dict[tuple[str, str], float] = {}
@@ -237,20 +247,6 @@ def _figure(parts: Sequence[Draw], side_by_side: int, size: tuple[float, float] 
 def _shared(figure: Figure) -> Figure:
     """With one legend where there are several panels."""
     return finished(figure, shared=len(figure.axes) > 1)
-
-
-def draw_line(
-    axes: Axes, label: str, points: Sequence[tuple[float, float | None]], style: Style, place: int = 0
-) -> None:
-    """Draw the values of one method at targets (Figs. 5 and 6).
-
-    A line that coincides with one of an earlier ``place`` is seen on top of it, because it is thinner.
-    """
-    known = [(x, y) for x, y in points if y is not None]
-    look: dict[str, Any] = {"color": style.colour, "marker": style.marker, "linestyle": style.dash}
-    look |= {"linewidth": max(4.0 - 1.3 * place, 1.0), "markersize": max(9.0 - 2.5 * place, 3.0)}
-    axes.plot([x for x, _ in known], [y for _, y in known], label=label, **look)
-    axes.set_xlabel(_TARGET)
 
 
 def draw_bars(

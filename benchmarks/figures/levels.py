@@ -17,28 +17,17 @@ FEWEST = 3
 """Different numbers of levels from which on there is something to draw."""
 
 
-class LevelPoint(NamedTuple):
-    """One method with eta = ``levels`` on one instance: cost over the proved optimum, None without a plan."""
-
-    method: str
-    levels: int
-    instance: str
-    ratio: float | None
-
-
 class RatioCurve(NamedTuple):
-    """Mean ratios at several numbers of levels; None where no instance has a finite one.
+    """Cost over the optimum at several numbers of levels.
 
-    ``missed`` is the share of instances in which the graph rounded up finds no path. ``down`` is empty where
-    nothing was rounded down.
+    Each of the ``points`` has eta, the mean ratio where costs are rounded up, that where they are rounded
+    down (None where that was not asked, and where no instance has a finite one), and the share of instances
+    in which the graph rounded up finds no path.
     """
 
     label: str
-    levels: Sequence[int]
-    up: Sequence[float | None]
-    down: Sequence[float | None]
-    missed: Sequence[float]
     style: Style
+    points: Sequence[tuple[int, float | None, float | None, float]]
 
 
 def ratio_against_levels(curves: Sequence[RatioCurve], axes: Axes) -> None:
@@ -46,21 +35,25 @@ def ratio_against_levels(curves: Sequence[RatioCurve], axes: Axes) -> None:
 
     A marker of the upper line is hollow where the graph misses some instances that have a solution.
     """
-    for label, levels, up, down, missed, (colour, marker, _) in curves:
-        for ratios, dash, small in ((up, "-", False), (down or [None] * len(levels), "--", True)):
-            points = zip(levels, ratios, missed, strict=True)
-            known = [(x, y, share) for x, y, share in points if y is not None]
+    for label, (colour, marker, _), points in curves:
+        for place, dash in enumerate(("-", "--")):
+            known = [
+                (eta, ratio, missed)
+                for eta, up, down, missed in points
+                if (ratio := (up, down)[place]) is not None
+            ]
             axes.plot([x for x, _, _ in known], [y for _, y, _ in known], color=colour, linestyle=dash)
             for x, y, share in known:
-                face = {"markersize": 3} if small else {"markerfacecolor": "white" if share else colour}
+                face = {"markersize": 3} if place else {"markerfacecolor": "white" if share else colour}
                 axes.plot(x, y, marker, color=colour, **face)
         axes.plot([], [], marker, color=colour, linestyle="-", label=label)
     axes.axhline(1.0, color="0.6", linewidth=0.8, zorder=0)
-    sized_axis(axes, "levels $\\eta$", [level for curve in curves for level in curve.levels])
+    every = [point for curve in curves for point in curve.points]
+    sized_axis(axes, "levels $\\eta$", [point[0] for point in every])
     axes.set_ylabel("cost in the graph / optimum")
-    if any(any(curve.missed) for curve in curves):
+    if any(missed for *_, missed in every):
         axes.plot([], [], "o", color="0.3", markerfacecolor="white", label="some instances: no path")
-    if any(curve.down for curve in curves):
+    if any(down is not None for _, _, down, _ in every):
         axes.plot([], [], color="0.3", linestyle="-", label="rounded up: keeps the limits")
         axes.plot([], [], color="0.3", linestyle="--", label="rounded down: a lower bound")
     legend_beside(axes)
@@ -68,23 +61,20 @@ def ratio_against_levels(curves: Sequence[RatioCurve], axes: Axes) -> None:
 
 def curves_of(rows: Sequence[Mapping[str, Any]]) -> list[RatioCurve]:
     """The curves in the record of the study ``graph``: its value ``curves``, one line per K."""
-    curves = []
-    for place, epochs in enumerate(dict.fromkeys(row["epochs"] for row in rows)):
-        part = [row for row in rows if row["epochs"] == epochs]
-        levels, up, down, missed = (
-            [row[name] for row in part] for name in ("eta", "up_mean", "down_mean", "missed")
-        )
-        curves.append(RatioCurve(f"K = {epochs}", levels, up, down, missed, series_style(place)))
-    return curves
+    names = ("eta", "up_mean", "down_mean", "missed")
+    found: dict[int, list[Any]] = {}
+    for row in rows:
+        found.setdefault(row["epochs"], []).append(tuple(row[name] for name in names))
+    return [RatioCurve(f"K = {k}", series_style(place), own) for place, (k, own) in enumerate(found.items())]
 
 
-def level_points(attempts: Sequence[Attempt]) -> list[LevelPoint]:
-    """Cost over the proved optimum of every attempt with an option ``eta``.
+def level_points(attempts: Sequence[Attempt]) -> list[tuple[str, int, str, float | None]]:
+    """Method, eta, instance and cost over the proved optimum of every attempt with an option ``eta``.
 
-    Refusals, and instances whose optimum no attempt proves, are left out.
+    The cost is None without a plan. Refusals, and instances whose optimum no attempt proves, are left out.
     """
     return [
-        LevelPoint(item.method, levels, item.task.instance, trial.ratio)
+        (item.method, levels, item.task.instance, trial.ratio)
         for item, trial in trials(first_of_each(attempts))
         if (levels := levels_of(item)) is not None
         and trial.reference.optimum is not None
@@ -105,7 +95,7 @@ def level_drawing(family: str, attempts: Sequence[Attempt]) -> Drawing | None:
     Optima may come from another suite than the attempts with an option ``eta``.
     """
     points = level_points(attempts)
-    if len({point.levels for point in points}) < FEWEST:
+    if len({eta for _, eta, _, _ in points}) < FEWEST:
         return None
 
     def draw(axes: Axes) -> None:
@@ -113,20 +103,21 @@ def level_drawing(family: str, attempts: Sequence[Attempt]) -> Drawing | None:
         axes.set_ylabel("cost / optimum, mean over targets")
 
     caption = "mean cost over the optimum against the levels eta (as Figs. 5 and 6, right); hollow markers "
-    columns = ("method", "eta", "instance", "cost_over_optimum")
-    table = Table(columns, tuple(map(tuple, points)))
+    table = Table(("method", "eta", "instance", "cost_over_optimum"), tuple(points))
     return drawn(family, "levels", f"{caption}where some targets are missed.", table, draw)
 
 
-def level_curves(points: Sequence[LevelPoint]) -> list[RatioCurve]:
+def level_curves(points: Sequence[tuple[str, int, str, float | None]]) -> list[RatioCurve]:
     """By method the mean ratio over the instances at every number of levels, and the share that it misses."""
+    found: dict[str, dict[int, list[float | None]]] = {}
+    for method, eta, _, ratio in points:
+        found.setdefault(method, {}).setdefault(eta, []).append(ratio)
     curves = []
-    for method, style in styles_of(point.method for point in points).items():
-        own = [point for point in points if point.method == method]
-        levels = sorted({point.levels for point in own})
-        columns = [[point.ratio for point in own if point.levels == level] for level in levels]
-        known = [[ratio for ratio in column if ratio is not None] for column in columns]
-        means = [math.fsum(column) / len(column) if column else None for column in known]
-        missed = [1 - len(some) / len(column) for some, column in zip(known, columns, strict=True)]
-        curves.append(RatioCurve(method, levels, means, (), missed, style))
+    for method, style in styles_of(found).items():
+        rows = []
+        for eta, ratios in sorted(found[method].items()):
+            known = [ratio for ratio in ratios if ratio is not None]
+            mean = math.fsum(known) / len(known) if known else None
+            rows.append((eta, mean, None, 1 - len(known) / len(ratios)))
+        curves.append(RatioCurve(method, style, rows))
     return curves

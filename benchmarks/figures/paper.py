@@ -4,7 +4,7 @@ The paper's traces are not public. Ours are of networks of the same two families
 scikit-learn's digits (`docs/traces.rst`), so Figs. 2 and 4 reproduce the kind of figure, not its values.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import matplotlib as mpl
@@ -21,7 +21,7 @@ from depl.benchmarks.figures.sweeps import shown_of
 from depl.benchmarks.measure.attempt import Attempt
 from depl.benchmarks.measure.provenance import here
 from depl.models.estimation.choices import RESAMPLES, FitBy
-from depl.models.estimation.fit import TracesFit, fit_traces
+from depl.models.estimation.fit import FittedLaw, TracesFit, fit_traces
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.traces.table import Traces
 
@@ -87,13 +87,11 @@ def paper_drawing(
         return _finished(number, family, figure, gallery.table(kind), layout)
 
 
-def training_drawing(
-    number: int, traces: Traces, family: str, layout: Layout = WIDE, resamples: int = _RESAMPLES
-) -> Drawing:
-    """Fig. 2, or Fig. 4 with so many resamples for every p-value; refused where nothing could be fitted."""
+def training_drawing(number: int, traces: Traces, family: str, layout: Layout = WIDE) -> Drawing:
+    """Fig. 2, or Fig. 4; refused where nothing could be fitted."""
     with mpl.rc_context({"font.size": layout.points}):
         rng = np.random.default_rng(_SEED)
-        return _finished(number, family, *_training(number, traces, layout, rng, resamples), layout)
+        return _finished(number, family, *_training(number, traces, layout, rng, _RESAMPLES), layout)
 
 
 def training_drawings(
@@ -144,9 +142,8 @@ def _costs(gallery: Gallery, attempts: Sequence[Attempt], layout: Layout) -> tup
     if curves:
         ratio_against_levels(curves, axes[2])
         set_title(axes[2], gallery.family)
-        for curve in curves:
-            points = zip(curve.levels, curve.up, strict=True)
-            rows += [("levels", curve.label, float(level), ratio) for level, ratio in points]
+        for label, _, points in curves:
+            rows += [("levels", label, float(eta), ratio) for eta, ratio, *_ in points]
     return figure, Table(("panel", "method", "at", "value"), tuple(rows))
 
 
@@ -174,16 +171,14 @@ def _fit_rows(by_model: TracesFit, by_schedule: TracesFit) -> Iterator[tuple[Cel
     """What the three panels of Fig. 4 draw: every value, and the parameters of the fitted laws."""
     model, fit, jump = most(by_model)
     yield from (("ratio", model, value) for value in fit.ratios.tolist())
-    for law in fit.laws:
-        yield from (
-            ("law of ratios", f"{law.family} {name}", value) for name, value in law.parameters.items()
-        )
+    yield from _parameters("law of ratios", fit.laws)
     for kind, values in p_values(by_schedule).items():
         yield from (("p-value", kind, value) for value in values)
     if jump is not None:
-        name, found = jump
-        yield from (("jump", name, value) for value in found.jumps.tolist())
-        for law in found.laws:
-            yield from (
-                ("law of jumps", f"{law.family} {name}", value) for name, value in law.parameters.items()
-            )
+        yield from (("jump", jump[0], value) for value in jump[1].jumps.tolist())
+        yield from _parameters("law of jumps", jump[1].laws)
+
+
+def _parameters(panel: str, laws: Iterable[FittedLaw]) -> Iterator[tuple[Cell, ...]]:
+    for law in laws:
+        yield from ((panel, f"{law.family} {name}", value) for name, value in law.parameters.items())

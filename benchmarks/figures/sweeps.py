@@ -4,7 +4,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 from scipy.stats import gmean
@@ -14,11 +13,10 @@ from depl.benchmarks.analysis.growth import (
     Growth,
     growth_table,
     growths,
-    set_by_configuration,
     size_of,
 )
 from depl.benchmarks.analysis.profiles import Profile, cost_profiles, profile_table, time_profiles
-from depl.benchmarks.analysis.ratio_table import Trial, ratio, trials
+from depl.benchmarks.analysis.ratio_table import trials
 from depl.benchmarks.analysis.reference import configurations, ordered
 from depl.benchmarks.analysis.table import Table
 from depl.benchmarks.figures.comparison import Entry
@@ -35,7 +33,6 @@ from depl.benchmarks.figures.family import Gallery
 from depl.benchmarks.figures.levels import level_drawing, levels_of
 from depl.benchmarks.figures.style import (
     Style,
-    covered,
     finished,
     legend_beside,
     panels,
@@ -71,19 +68,15 @@ _TOGETHER = {"heterogeneous": "clusters"}
 """Suites whose sizes grow together, by the one that is drawn."""
 _SHIPPED = frozenset(names())
 _WALL = "wall_seconds"
-_LINEAR_UP_TO = 5.0
 _FEW_DECADES = 6
 _MARKS = 4
 """About as many markers as a profile has, of all the steps that it may have."""
 _LONGER = "$\\uparrow$"
 _EXPONENTS = "time grows as size$^e$:\nexponent e [95 % interval]"
 
-RatioRow = tuple[str, float, int, int, float | None, float | None, str]
-"""Configuration, size, attempts, plans, mean and largest ratio, and what these are over."""
-
 
 def figures_of(attempts: Sequence[Attempt]) -> list[Drawing]:
-    """Draw what there is: Figs. 5 to 9 by family, effect of eta, profiles, cost and time against size.
+    """Draw what there is: Figs. 5 to 9 by family, effect of eta, profiles, and time against size.
 
     The same attempts in any order give the same figures. What cannot be drawn, because an instance has
     changed since, is named by `left_out`.
@@ -113,8 +106,7 @@ def _figures(attempts: Sequence[Attempt], instances: Instances) -> Iterator[Draw
         if drawing is not None:
             yield _with_footer(drawing, own)
     for suite, size in size_labels(attempts).items():
-        for drawing in _size_drawings(suite, size, suites[suite]):
-            yield _with_footer(drawing, suites[suite])
+        yield _with_footer(_time_drawing(suite, size, suites[suite]), suites[suite])
 
 
 def _by_suite(attempts: Sequence[Attempt]) -> dict[str, list[Attempt]]:
@@ -227,75 +219,6 @@ def size_labels(attempts: Sequence[Attempt]) -> dict[str, str]:
     return found
 
 
-def _size_drawings(suite: str, size: str, attempts: Sequence[Attempt]) -> list[Drawing]:
-    """Time against a size, and the ratio besides, unless it is a setting of the method."""
-    setting = any(set_by_configuration(item, size) for item in attempts)
-    times = _time_drawing(suite, size, attempts)
-    return [times] if setting else [_ratio_drawing(suite, size, attempts), times]
-
-
-def _ratio_drawing(suite: str, size: str, attempts: Sequence[Attempt]) -> Drawing:
-    found: dict[str, dict[float, list[Trial]]] = {label: {} for label in configurations(attempts, suite)}
-    for attempt, trial in trials(attempts):
-        value = size_of(attempt, size)
-        if value is not None:
-            found[attempt.task.configuration].setdefault(value, []).append(trial)
-    rows = tuple(_ratio_row(label, at, own[at]) for label, own in found.items() for at in sorted(own))
-    caption = (
-        "mean cost over the optimum (full markers) or over a certified bound (hollow), thin lines to the "
-    )
-    table = Table(("configuration", "size", "attempts", "plans", "mean", "largest", "over"), rows)
-    draw = partial(ratio_against_size, rows, _NAMES[size])
-    return drawn(suite, "ratio", f"{caption}largest.", table, draw)
-
-
-def _ratio_row(label: str, size: float, own: Sequence[Trial]) -> RatioRow:
-    """Mean and largest ratio at one size: over optima if all are proved, otherwise over the best bounds."""
-    held = [trial for trial in own if trial.claim.cost < float("inf")]
-    proved = all(trial.reference.optimum is not None for trial in held)
-    ratios = [
-        ratio(trial.claim.cost, trial.reference.bound)
-        for trial in held
-        if proved or trial.reference.bound > 0
-    ]
-    mean, largest = (float(np.mean(ratios)), max(ratios)) if ratios else (None, None)
-    return (label, size, len(own), len(held), mean, largest, "optimum" if proved else "bound")
-
-
-def ratio_against_size(rows: Sequence[RatioRow], quantity: str, axes: Axes) -> None:
-    """Draw mean ratios as lines and the largest ones as thin bars above them, against the size.
-
-    A marker is full where optima are proved and hollow where the ratio is to bounds.
-    """
-    axes.axhline(1.0, color="0.6", linewidth=0.8, zorder=0)
-    for label, (colour, marker, dash) in styles_of(row[0] for row in rows).items():
-        own = [row for row in rows if row[0] == label]
-        points = [(size, mean, most, over) for _, size, _, _, mean, most, over in own if mean is not None]
-        if not points:
-            continue
-        sizes, means, largest, _ = zip(*points, strict=True)
-        axes.vlines(sizes, means, largest, color=colour, linewidth=0.8, alpha=0.7)
-        axes.plot(sizes, means, color=colour, linestyle=dash)
-        for size, mean, _, over in points:
-            axes.plot(size, mean, marker, color=colour, markerfacecolor=_face(colour, over == "optimum"))
-        name = covered(label, sum(row[3] for row in own), sum(row[2] for row in own))
-        axes.plot([], [], color=colour, marker=marker, linestyle=dash, label=name)
-    known = [(row[1], row[5] or 1.0) for row in rows if row[5] is not None]
-    sized_axis(axes, quantity, [size for size, _ in known])
-    axes.set_ylabel("cost / optimum or bound")
-    if max((most for _, most in known), default=1.0) > _LINEAR_UP_TO:
-        plain_logarithms(axes, "y")
-    if known:
-        axes.vlines([], [], [], color="0.3", linewidth=0.8, label="up to the largest ratio")
-    if any(row[6] == "bound" for row in rows if row[5] is not None):
-        _explain(axes, "over a bound, not an optimum", "o", markerfacecolor="white")
-    legend_beside(axes)
-
-
-def _face(colour: str, full: bool) -> str:
-    return colour if full else "white"
-
-
 def _explain(axes: Axes, label: str, marker: str, **look: Any) -> None:
     """An entry of the legend for marks that not every curve has."""
     axes.plot([], [], linestyle="none", marker=marker, color="0.3", label=label, **look)
@@ -353,10 +276,8 @@ def _draw_times(item: Growth, style: Style, axes: Axes) -> None:
     cut = {size for size, _ in item.stopped_points}
     axes.plot([x for x, _ in item.points], [y for _, y in item.points], ".", color=colour, alpha=0.35, ms=3)
     for size in sorted({size for size, _ in item.points}):
-        middle, face = (
-            float(gmean([up for x, up in item.points if x == size])),
-            _face(colour, size not in cut),
-        )
+        middle = float(gmean([up for x, up in item.points if x == size]))
+        face = "white" if size in cut else colour
         axes.plot([size], [middle], marker, color=colour, ms=5, markerfacecolor=face)
     stopped = [x for x, _ in item.stopped_points], [y for _, y in item.stopped_points]
     axes.plot(*stopped, linestyle="none", marker=_LONGER, color=colour, markersize=8)

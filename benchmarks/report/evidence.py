@@ -104,7 +104,7 @@ class Evidence:
         known = {item.task.configuration: item for item in reversed(attempts)}
         proofs = [item for item in law if item.proved_optimal and optimum is not None]
         known |= {OPTIMUM: proofs[0]} if proofs else {}
-        figures = {name: _figures(item, target, optimum) for name, item in known.items()}
+        figures = {name: _figures(item, optimum) for name, item in known.items()}
         if optimum is not None:
             figures[OPTIMUM] = {**figures.get(OPTIMUM, {}), "cost": optimum}
         used = {
@@ -115,7 +115,7 @@ class Evidence:
         return Point(target, (target == targets[0], target == targets[-1]), figures, used)
 
 
-def _figures(item: Attempt, target: float, optimum: float | None) -> dict[str, float]:
+def _figures(item: Attempt, optimum: float | None) -> dict[str, float]:
     """What is told of a plan; without one only that its ratio is infinite, unless the method refused."""
     if item.cost is None:
         return {} if item.ending == "refused" or not optimum else {"ratio": math.inf}
@@ -128,7 +128,6 @@ def _figures(item: Attempt, target: float, optimum: float | None) -> dict[str, f
         "violation": over(
             math.nan if item.violation is None else item.violation[1], known["violation_allowed"]
         ),
-        "slack": target - known["quantile"],
         "band": known["quantile"] - known["quantile_low"],
         "expected loss": known["expected_loss"],
         "epochs": epochs,

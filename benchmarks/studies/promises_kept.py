@@ -26,7 +26,6 @@ from depl.models.estimation.certificate import certificate, held_out
 from depl.models.estimation.choices import CARE
 from depl.models.estimation.instance import fit_instance
 from depl.models.evaluation.evaluate import evaluate
-from depl.models.evaluation.traced_law import runs_through
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 from depl.models.solving.interrupts import uninterrupted
@@ -88,7 +87,7 @@ def _kept(task: Task) -> Row:
         return {"delivered": None}
     bare = msgspec.structs.replace(plan, instance=None, claims=None)  # the same for another instance
     paper = evaluate(asked.replace(traced_law=None), bare).quantile
-    return {**_count(task, asked, plan), "paper_quantile": None if paper is None else paper.upper}
+    return {**_count(task, plan), "paper_quantile": None if paper is None else paper.upper}
 
 
 @cache
@@ -114,14 +113,14 @@ def _piloted(task: Task) -> Row:
     name, target, level = task["family"], task["target"], task["promised"]
     traces, rounds = recorded_traces(name), list[str]()
     for _ in range(3):
-        asked, plan = _chosen(fit_instance(traces, load_setup(name)), task)
+        _, plan = _chosen(fit_instance(traces, load_setup(name)), task)
         if plan is None:
             break
         fresh = trained(name, plan, task["pilots"])
         found = certificate(held_out(fresh, traces, plan), target, level)
         rounds.append(f"{found.exceedances} of {found.runs}: {found.verdict.value}")
         if found.verdict is Verdict.CERTIFIED:
-            return {**_count(task, asked, plan, skip=task["pilots"]), "rounds": rounds, "certified": True}
+            return {**_count(task, plan, skip=task["pilots"]), "rounds": rounds, "certified": True}
         traces = joined([traces, fresh])
     return {"rounds": rounds, "certified": False}
 
@@ -134,17 +133,15 @@ def trained(name: str, plan: Plan, runs: int, skip: int = 0) -> Traces:
     return as_traces([f"fresh-{seed}" for seed in seeds], [schedule] * runs, found)
 
 
-def _count(task: Task, asked: Instance, plan: Plan, skip: int = 0) -> Row:
+def _count(task: Task, plan: Plan, skip: int = 0) -> Row:
     """Train a plan with fresh seeds, and say how often its promise was kept."""
     runs, level, schedule = task["runs"], task["promised"], plan.schedule
     final = np.sort(trained(task["family"], plan, runs, skip).matrix()[:, len(plan.epochs)])
     missed = runs - int((final <= task["target"]).sum())  # a loss that is no number misses, too
-    law = None if asked.traced_law is None else asked.traced_law.law
     switch = next((k for k in range(1, len(schedule)) if schedule[k] != schedule[k - 1]), len(schedule))
     return {
         **delivered(missed, runs, level),
         "plan": f"{switch} {schedule[0][0]}, {len(schedule) - switch} {schedule[-1][0]}",
-        "runs_before": 0 if law is None else len(runs_through(law, schedule)),
         "observed": float(final[int(np.ceil(level * runs)) - 1]),
     }
 

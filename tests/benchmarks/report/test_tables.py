@@ -68,13 +68,13 @@ def test_the_latest_version_of_a_suite_and_the_latest_attempt_at_a_task_count():
 
 
 def test_a_family_has_its_points_from_the_tightest_target_to_the_loosest():
-    plans = {"exact": [plan(cost, (0, 1, 3), quantile=4.5) for cost in (10, 8, 6)], "depl": [plan(None)] * 3}
+    plans = {"exact": [plan(cost, (0, 1, 3)) for cost in (10, 8, 6)], "depl": [plan(None)] * 3}
     (points,) = evidence(paper(plans)[::-1]).families["paper"].values()
     told = [(point.target, point.of("optimum", "cost"), point.of("depl", "ratio")) for point in points]
     assert told == [(5.0, 10, math.inf), (9.0, 8, math.inf), (13.0, 6, math.inf)]
     assert [point.ends for point in points] == [(True, False), (False, False), (False, True)]
     assert points[0].models["optimum"] == points[0].models["exact"] == {"intermediate": 1, "slow-steady": 3}
-    known = {"slack": 0.5, "epochs": 4, "fast epochs": 0, "violation": 0.5}
+    known = {"epochs": 4, "fast epochs": 0, "violation": 0.5}
     assert {name: points[0].of("exact", name) for name in known} == known
     for name, figure in (("exact", "band"), ("depl", "cost"), ("absent", "cost")):
         assert math.isnan(points[0].of(name, figure))
