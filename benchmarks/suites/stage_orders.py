@@ -85,7 +85,7 @@ def _placed(known: Instance, plan: Plan) -> Plan:
     found = place(problem)
     if found.assignment is None:
         return Plan()
-    return placement_plan(known, names, data, problem, found.assignment, found.multiplier)
+    return placement_plan(known, names, data, problem, found.assignment)
 
 
 def _cheapest_place(known: Instance, data: frozenset[str], limits: Limits) -> Instance:

@@ -40,7 +40,7 @@ from depl.heuristics.data.sites import DataFactors, Site, Sites, listed_sites
 from depl.heuristics.depl.data_stage import DataChoice, DataStage
 from depl.heuristics.depl.improve import Polish, Start
 from depl.heuristics.depl.labels import Judge, Reference, differ
-from depl.heuristics.depl.models import Candidate, Kind, ModelStage, Searched, most_certain
+from depl.heuristics.depl.models import Candidate, Kind, ModelStage, most_certain
 from depl.heuristics.depl.record import Record
 from depl.models.exact.listing import enumerate_plans
 from depl.models.foundation.deadline import OutOfTimeError
@@ -378,8 +378,7 @@ class _Loop:
         loss = self.learning.loss(cut.models.tolist(), self.dual.places.factors[cut.sites].tolist())
         with self.clock.during(Stage.MODELS):
             found = self.polish.better(Start(choice, bound.prices, loss), self.sites.sites, self.cost)
-        if found is not None:
-            self._learnt(Searched(found, None))
+        self._learnt(found)
         if self.cost == before:
             self.record.went_back(choice, bound.value, self.cost)
 
@@ -391,8 +390,7 @@ class _Loop:
             with self.clock.during(Stage.MODELS):
                 start = Start(best.data, self.start, best.loss)
                 found = self.polish.better(start, self.sites.sites, self.cost)
-            if found is not None:
-                self._learnt(Searched(found, None))
+            self._learnt(found)
 
     def _try(self, choice: DataChoice, bound: Bound) -> None:
         key = tuple(choice.items())
@@ -406,7 +404,7 @@ class _Loop:
         if found.candidate is None:
             self.record.nearest(found.quantile)
             return
-        self._learnt(Searched(found.candidate, None))
+        self._learnt(found.candidate)
         self.start = found.prices
         self._search()
 
@@ -436,22 +434,17 @@ class _Loop:
             rooms.append(self.reference.reach)
         for room in rooms:
             label = self.judge.label(self.reference, deviation)
-            self._learnt(self.stage.paths(choice, kinds, label, room, self.cost, prices.time))
+            self._learnt(*self.stage.paths(choice, kinds, label, room, self.cost, prices.time))
 
-    def _learnt(self, searched: Searched) -> Reference | None:
-        """Keep what was found and calibrate on it; what is known of it, or of what was refused."""
-        if searched.found is not None:
-            self._accept(searched.found)
-            known = self.judge.reference(searched.found.loss)
-            self._calibrate(known)
-            return known
-        if searched.nearest is None:
-            return None
-        self.record.missed(searched.nearest)
-        known = self.judge.refused(searched.nearest.loss)
-        if self.best is None:
-            self._calibrate(known)
-        return known
+    def _learnt(self, found: Candidate | None, refused: Candidate | None = None) -> None:
+        """Keep what was found and calibrate on it; as long as there is no plan, on what was refused."""
+        if found is not None:
+            self._accept(found)
+            self._calibrate(self.judge.reference(found.loss))
+        elif refused is not None:
+            self.record.missed(refused)
+            if self.best is None:
+                self._calibrate(self.judge.refused(refused.loss))
 
     def _kinds(self, choice: DataChoice) -> list[Kind]:
         """(Cluster, model) pairs of a choice, as far as models fit."""

@@ -22,11 +22,12 @@ from depl.heuristics.depl.labels import Judge, Reference
 from depl.heuristics.paths.additive_labels import AdditiveLabel
 from depl.heuristics.paths.additive_problem import AdditiveProblem
 from depl.heuristics.paths.ranking import RankedPaths
+from depl.models.exact.choices import build_plan
 from depl.models.problem.allocation import Allocation, allocate
 from depl.models.problem.epochs import FinalLoss, LossStep, Term
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import FloatArray
-from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
+from depl.models.problem.plan import Plan
 from depl.models.solving.methods import Limits
 
 _PATHS = 20
@@ -46,14 +47,6 @@ class Candidate:
     clusters: tuple[int, ...]
     cost: float
     loss: FinalLoss
-
-
-@dataclass(frozen=True)
-class Searched:
-    """The cheapest certified candidate below the cutoff, and the first one that was refused."""
-
-    found: Candidate | None
-    nearest: Candidate | None
 
 
 class Kind(NamedTuple):
@@ -89,8 +82,8 @@ class ModelStage:
         slack: float,
         cutoff: float,
         multiplier: float,
-    ) -> Searched:
-        """The cheapest certified sequence on some data, ranked by psi at one price of time.
+    ) -> tuple[Candidate | None, Candidate | None]:
+        """The cheapest certified sequence on some data, ranked by psi at one price, and the first refused.
 
         Parameters
         ----------
@@ -108,7 +101,7 @@ class ModelStage:
             The price [cost / time].
         """
         if not kinds:
-            return Searched(None, None)
+            return None, None
         kinds = sorted(kinds)
         sites = self._sites(data, {kind.cluster for kind in kinds})
         problem = self._problem(sites, kinds, label, slack, multiplier)
@@ -127,7 +120,7 @@ class ModelStage:
                 best, cutoff = candidate, cost
             else:
                 nearest = nearest or candidate
-        return Searched(best, nearest)
+        return best, nearest
 
     def certified(self, found: Candidate) -> bool:
         """Whether a candidate may end as it does, and is certified to meet the target."""
@@ -137,24 +130,14 @@ class ModelStage:
 
     def plan(self, found: Candidate) -> Plan:
         """The plan of a candidate, with the cheapest resources."""
-        instance = self.instance
-        used = sorted(set(found.clusters))
+        instance, used = self.instance, sorted(set(found.clusters))
         steps = [Kind(n, m) for m, n in zip(found.models, found.clusters, strict=True)]
-        resources = self._allocation(self._sites(found.data, used), steps).resources.tolist()
-        order = [item.name for item in instance.datasets]
-        return Plan(
-            instance=instance.fingerprint,
-            data=tuple(
-                ClusterData(
-                    cluster=instance.clusters[n].name,
-                    datasets=tuple(name for name in order if name in found.data[n]),
-                )
-                for n in used
-            ),
-            epochs=tuple(
-                PlannedEpoch(model=instance.models[m].name, cluster=instance.clusters[n].name, resources=x)
-                for (n, m), x in zip(steps, resources, strict=True)
-            ),
+        names = [place.name for place in instance.clusters]
+        return build_plan(
+            instance,
+            {names[n]: found.data[n] for n in used},
+            [(instance.models[m].name, names[n]) for n, m in steps],
+            self._allocation(self._sites(found.data, used), steps),
         )
 
     def cost(self, data: Mapping[int, frozenset[str]], sequence: Sequence[Kind]) -> float:

@@ -237,8 +237,7 @@ class _Loop:
         elif placed.feasible:
             self.decisions.append(_resources_decision(problem, placed, "kept", True))
             self.limits.report(placed.cost, 0.0)
-            chosen, price = placed.assignment, placed.multiplier
-            return placement_plan(self.instance, names, data, problem, chosen, price)
+            return placement_plan(self.instance, names, data, problem, placed.assignment)
         else:
             needed = placed.fastest_time
             outcome = f"rounded, it takes {number(needed)} even with all resources"

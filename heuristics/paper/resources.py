@@ -52,8 +52,6 @@ class RoundedPlacement:
         Epochs of every class on every cluster, shape (G, N).
     cost : float
         With the cheapest resources, transfers included; infinite if no resources keep the limits [cost].
-    multiplier : float
-        lam of the allocation, 0 where T_max does not bind [cost / time].
     fastest_time : float
         Time with full resources: the least T_max that this assignment keeps [time].
     split_cost : float
@@ -62,7 +60,6 @@ class RoundedPlacement:
 
     assignment: Assignment
     cost: float
-    multiplier: float
     fastest_time: float
     split_cost: float
 
@@ -92,7 +89,6 @@ def place_by_embedding(problem: PlacementProblem, epsilon: float) -> RoundedPlac
     return RoundedPlacement(
         assignment,
         cost=float(found.costs[0]),
-        multiplier=float(found.multipliers[0]),
         fastest_time=math.fsum((assignment[used] * problem.shortest[used]).tolist()),
         split_cost=split_cost,
     )

@@ -20,13 +20,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from depl.models.exact.choices import build_plan
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.allocation import BatchAllocation, allocate_counts
 from depl.models.problem.epoch_costs import EpochCosts
 from depl.models.problem.epochs import Load, load
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import FloatArray
-from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
+from depl.models.problem.plan import Plan
 
 Assignment = NDArray[np.int64]
 """a_gn: epochs of every class on every cluster, shape (G, N)."""
@@ -222,34 +223,19 @@ def placement_plan(
     data: Mapping[str, frozenset[str]],
     problem: PlacementProblem,
     assignment: Assignment,
-    multiplier: float,
 ) -> Plan:
     """The plan of an assignment: the first epochs of a class go to its first cluster, and so on.
 
-    Which epochs of a class train where changes neither cost nor time.
+    Which epochs of a class train where changes neither cost nor time. Resources are the cheapest.
     """
     if len(problem.members) != len(problem.classes):
         raise InvalidInputError("knows no epochs; make it by placement_problem", "problem.members")
-    resources = problem.resources(multiplier)
-    places: list[tuple[str, float]] = [("", 0.0)] * len(models)
-    for g, members in enumerate(problem.members):
-        chosen = np.repeat(np.arange(len(problem.clusters)), assignment[g])
-        for k, n in zip(members, chosen.tolist(), strict=True):
-            places[k] = (problem.clusters[n], float(resources[g, n]))
-    used = {name for name, _ in places}
-    order = [item.name for item in instance.datasets]
-    return Plan(
-        instance=instance.fingerprint,
-        data=tuple(
-            ClusterData(cluster=name, datasets=tuple(item for item in order if item in data[name]))
-            for name in problem.clusters
-            if name in used
-        ),
-        epochs=tuple(
-            PlannedEpoch(model=model, cluster=name, resources=x)
-            for model, (name, x) in zip(models, places, strict=True)
-        ),
-    )
+    places = [""] * len(models)
+    for members, counts in zip(problem.members, assignment.tolist(), strict=True):
+        chosen = [name for name, count in zip(problem.clusters, counts, strict=True) for _ in range(count)]
+        for k, name in zip(members, chosen, strict=True):
+            places[k] = name
+    return build_plan(instance, data, list(zip(models, places, strict=True)))
 
 
 def _check_names(instance: Instance, models: Sequence[str], data: Mapping[str, frozenset[str]]) -> None:

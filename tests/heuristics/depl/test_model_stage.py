@@ -84,14 +84,14 @@ def test_paths_at_a_price_find_certified_plans_that_cost_no_less(drawn):
         data, kinds = everything(instance)
         best = cheapest(stage, data)
         if best is None:
-            assert stage.paths(data, kinds, calibrated(stage), 0.0, math.inf, 1.0).found is None
+            assert stage.paths(data, kinds, calibrated(stage), 0.0, math.inf, 1.0)[0] is None
             continue
         reference = stage.judge.reference(best.loss)
         label = stage.judge.label(reference, reference.deviation)
         for factor in (1.0, 0.2, 5.0):
             price = factor * price_of(instance, best)
             slack = 0.2 * abs(reference.margin)
-            found = stage.paths(data, kinds, label, slack, math.inf, price).found
+            found = stage.paths(data, kinds, label, slack, math.inf, price)[0]
             if found is not None:
                 assert found.cost >= best.cost * (1 - 1e-9)
                 checked(instance, stage, found)
@@ -117,12 +117,12 @@ def test_only_what_costs_less_than_the_cutoff_is_returned(drawn):
         stage = staged(instance)
         data, kinds = everything(instance)
         label = calibrated(stage)
-        found = stage.paths(data, kinds, label, ANYTHING, math.inf, 0.0).found
+        found = stage.paths(data, kinds, label, ANYTHING, math.inf, 0.0)[0]
         if found is None or found.cost == 0:
             continue
-        below = stage.paths(data, kinds, label, ANYTHING, found.cost, 0.0).found
+        below = stage.paths(data, kinds, label, ANYTHING, found.cost, 0.0)[0]
         assert below is None or below.cost < found.cost
-        again = stage.paths(data, kinds, label, ANYTHING, found.cost * (1 + 1e-6), 0.0).found
+        again = stage.paths(data, kinds, label, ANYTHING, found.cost * (1 + 1e-6), 0.0)[0]
         assert again.cost == found.cost
         seen += 1
     assert seen > 0.4 * len(drawn)
@@ -132,9 +132,9 @@ def test_the_first_that_is_refused_is_kept_as_the_nearest(bell):
     """Two epochs have mean 6 and are cheapest under the mean, three have quantile 6.22; the target is 6.3."""
     stage = staged(bell.replace(maximum_loss=6.3))
     data, kinds = everything(bell)
-    searched = stage.paths(data, kinds, expected_label(), 0.0, math.inf, 0.0)
-    assert (len(searched.nearest.models), len(searched.found.models)) == (2, 3)
-    assert searched.nearest.cost < searched.found.cost
+    found, refused = stage.paths(data, kinds, expected_label(), 0.0, math.inf, 0.0)
+    assert (len(refused.models), len(found.models)) == (2, 3)
+    assert refused.cost < found.cost
 
 
 def test_transfers_of_clusters_that_train_are_paid_once_and_of_idle_ones_not_at_all():
@@ -144,8 +144,8 @@ def test_transfers_of_clusters_that_train_are_paid_once_and_of_idle_ones_not_at_
     )
     stage = staged(instance)
     data, kinds = everything(instance)
-    cheap = stage.paths(data, kinds, expected_label(), 0.0, math.inf, 6.0).found
+    cheap = stage.paths(data, kinds, expected_label(), 0.0, math.inf, 6.0)[0]
     assert cheap.clusters == (1, 1)
     assert cheap.cost == pytest.approx(24)
-    expensive = stage.paths(data, [Kind(0, 0)], expected_label(), 0.0, math.inf, 6.0).found
+    expensive = stage.paths(data, [Kind(0, 0)], expected_label(), 0.0, math.inf, 6.0)[0]
     assert expensive.cost == pytest.approx(24 + 5)

@@ -47,7 +47,7 @@ def test_plans_of_placements_keep_the_time_limits_of_their_instances():
             assert math.isinf(problem.evaluate([on_the_fastest(problem)]).costs[0])
             continue
         feasible += 1
-        plan = placement_plan(instance, models, data, problem, answer.assignment, answer.multiplier)
+        plan = placement_plan(instance, models, data, problem, answer.assignment)
         report = depl.check(instance, plan)
         assert report.cost == pytest.approx(answer.cost, rel=1e-9)
         assert report.training_time <= (instance.target.maximum_time or math.inf) * (1 + 1e-9)
@@ -97,4 +97,4 @@ def test_wrong_names_and_assignments_are_refused(tiny):
         split_pair(2.2).evaluate([np.array([[1, 0]])])
     problem = split_pair(2.2)
     with pytest.raises(InvalidInputError, match="knows no epochs"):
-        placement_plan(tiny, ["full"], edge, problem, np.array([[2, 0]]), 0.0)
+        placement_plan(tiny, ["full"], edge, problem, np.array([[2, 0]]))
