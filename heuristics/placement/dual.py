@@ -4,7 +4,7 @@ For any placement and lam >= 0 the cost is at least L(lam) = sum of N_g min over
 psi being the least of kappa x + lam (c / x + s) (docs, *Placement*). L is concave, O(G N) to evaluate
 whatever K, and bisection finds its best price, where it is the optimum of the relaxation in which epochs may
 be split. There the cheapest clusters change from *slow* ones, which miss T_max at the prices x, to *fast*
-ones, which keep it; `depl.heuristics.placement.rounding` mixes the two.
+ones, which keep it; `depl.heuristics.placement.place` mixes the two.
 """
 
 import math

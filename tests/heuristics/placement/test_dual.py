@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from depl.benchmarks.suites.random_placements import random_placement
 from depl.heuristics.placement.dual import best_price, lagrangian, prices
-from depl.heuristics.placement.place import place
+from depl.heuristics.placement.place import fractional, place
 from depl.heuristics.placement.program import PerspectiveProgram
-from depl.heuristics.placement.rounding import fractional
 from depl.models.foundation.errors import InvalidInputError
 from tests.cases.placement_cases import least_cost, split_pair
 

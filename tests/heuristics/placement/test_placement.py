@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from depl.benchmarks.suites.random_placements import random_placement
 from depl.heuristics.placement.dual import best_price, prices
-from depl.heuristics.placement.place import place
+from depl.heuristics.placement.place import candidates, place, repaired, rounded
 from depl.heuristics.placement.program import charged_bound
-from depl.heuristics.placement.rounding import candidates, repaired, rounded
 from depl.models.foundation.tolerances import PROOF_TOLERANCE
 from depl.models.problem.allocation import allocate
 from tests.cases.placement_cases import least_cost, split_pair
