@@ -7,8 +7,6 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from depl.commands import options as given
 from depl.commands.answer import Answer, ExitCode
 from depl.commands.options import (
@@ -16,7 +14,9 @@ from depl.commands.options import (
     SEED,
     Group,
     Options,
+    argument,
     make_folder,
+    option,
     positive_seconds,
     require_outputs,
     sources,
@@ -51,11 +51,10 @@ depl bench report                            # of the recorded attempts
 """,
 )
 _workers = together(
-    click.option("--workers", metavar="N", type=COUNT, help="so many processes at a time; default: 1"),
-    click.option(
-        "--scheduler",
-        metavar="ADDRESS",
-        help="of a running dask scheduler, whose workers solve: tls://host:8786, with certificates as dask's "
+    option("--workers N", "so many processes at a time; default: 1", COUNT),
+    option(
+        "--scheduler ADDRESS",
+        "of a running dask scheduler, whose workers solve: tls://host:8786, with certificates as dask's "
         "configuration names them",
     ),
 )
@@ -95,40 +94,28 @@ depl bench run paper --limit 1 --methods fastest-cluster --out few.jsonl
 depl bench run random scaling-models --seconds 5 --workers 2
 depl bench run exact-law --smoke             # as small as possible, nothing is written
 """)
-@click.argument(
-    "studies",
-    metavar="[STUDY]...",
-    nargs=-1,
+@argument(
+    "[STUDY]...",
+    "names of 'depl bench list'; default: all that measure",
+    name="studies",
     shell_complete=_STUDIES,
-    help="names of 'depl bench list'; default: all that measure",
 )
-@click.option(
-    "--out",
-    metavar="PATH",
-    help="of a sweep, a new file for the attempts, default: STUDY.jsonl; else the folder of the records, "
+@option(
+    "--out PATH",
+    "of a sweep, a new file for the attempts, default: STUDY.jsonl; else the folder of the records, "
     "default: the committed ones",
+    str,
 )
-@click.option("--methods", metavar="A,B", help="only these configurations or methods; default: the study's")
-@click.option("--instances", metavar="GLOB", default="*", help="only those of such names")
-@click.option("--limit", metavar="N", type=COUNT, help="only the first N instances of a study")
-@click.option(
-    "--seconds", metavar="S", type=positive_seconds, help="limit of every method; default: the study's"
+@option("--methods A,B", "only these configurations or methods; default: the study's")
+@option("--instances GLOB", "only those of such names", default="*")
+@option("--limit N", "only the first N instances of a study", COUNT)
+@option("--seconds S", "limit of every method; default: the study's", positive_seconds)
+@option(
+    "--grace S", "seconds beyond that for the instance and the verification", positive_seconds, default="60"
 )
-@click.option(
-    "--grace",
-    metavar="S",
-    type=positive_seconds,
-    default="60",
-    help="seconds beyond that for the instance and the verification",
-)
-@click.option("--fresh", is_flag=True, help="solve everything in a process of its own")
-@click.option("--smoke", is_flag=True, help="measure as small as possible, and write nothing")
-@click.option(
-    "--seed",
-    metavar="N",
-    type=SEED,
-    help="repeat this recording of studies that draw anew; default: their seed is drawn by the system",
-)
+@option("--fresh", "solve everything in a process of its own")
+@option("--smoke", "measure as small as possible, and write nothing")
+@option("--seed N", "repeat this recording of studies that draw anew; default: drawn by the system", SEED)
 @given.imports
 @_workers
 @given.as_json("what was done")
@@ -216,7 +203,7 @@ def _empty(path: Path, jobs: Sequence[Job]) -> Store:
 depl bench run paper --limit 1 --methods fastest-cluster --out few.jsonl
 depl bench resume few.jsonl                  # after a crash, Ctrl-C or a power cut
 """)
-@click.argument("file", metavar="FILE", help="the file of attempts that 'depl bench run' began")
+@argument("FILE", "the file of attempts that 'depl bench run' began")
 @_workers
 @given.as_json("what was done")
 def resume(options: Options) -> Answer:
@@ -311,26 +298,23 @@ depl bench compare paper --seconds 20
 depl bench compare                           # all that is recorded, a minute of each
 depl bench compare behaviour --all --only 'small-*/depl*'
 """)
-@click.argument(
-    "file",
-    metavar="[FILE]",
-    required=False,
+@argument(
+    "[FILE]",
+    "a file of attempts, or the name of a study of which some are recorded; default: all of these",
     shell_complete=_SUITES,
-    help="a file of attempts, or the name of a study of which some are recorded; default: all of these",
 )
-@click.argument("new", metavar="[NEW]", required=False, help="another file, instead of asking again")
-@click.option("--only", metavar="GLOB", default="*", help="these answers alone, as 'small-*/depl*'")
-@click.option(
-    "--seconds",
-    metavar="S",
-    type=positive_seconds,
+@argument("[NEW]", "another file, instead of asking again")
+@option("--only GLOB", "these answers alone, as 'small-*/depl*'", default="*")
+@option(
+    "--seconds S",
+    "ask about so much again of what was recorded of a study, drawn at random",
+    positive_seconds,
     default="60",
-    help="ask about so much again of what was recorded of a study, drawn at random",
 )
-@click.option("--all", is_flag=True, help="ask everything again")
-@click.option("--seed", metavar="N", type=SEED, help="of the drawing; default: a fresh one, which is told")
-@click.option("--update", is_flag=True, help="put answers that differ in the place of the recorded ones")
-@click.option("--workers", metavar="N", type=COUNT, default=1, help="ask so many at a time")
+@option("--all", "ask everything again")
+@option("--seed N", "of the drawing; default: a fresh one, which is told", SEED)
+@option("--update", "put answers that differ in the place of the recorded ones")
+@option("--workers N", "ask so many at a time", COUNT, default=1)
 @given.imports
 @given.as_json("the comparison")
 def compare(options: Options) -> Answer:
@@ -412,7 +396,7 @@ def _asked_again(options: Options, name: str, able: list[Attempt], seed: int) ->
 depl bench table
 depl bench table --json
 """)
-@click.option("--out", metavar="DIR", help="folder of the records; default: the committed ones")
+@option("--out DIR", "folder of the records; default: the committed ones")
 @given.as_json("the records")
 def table_(options: Options) -> Answer:
     """Show the records of a folder as a table in Markdown."""
@@ -429,9 +413,9 @@ def table_(options: Options) -> Answer:
 depl bench draw graph figures
 depl bench draw promises-kept figures
 """)
-@click.argument("name", metavar="NAME", shell_complete=_STUDIES, help="a study that has a figure")
-@click.argument("folder", metavar="FOLDER", help="where to write NAME.png and NAME.svg")
-@click.argument("record", metavar="[RECORD]", required=False, help="default: the committed one")
+@argument("NAME", "a study that has a figure", shell_complete=_STUDIES)
+@argument("FOLDER", "where to write NAME.png and NAME.svg")
+@argument("[RECORD]", "default: the committed one")
 @given.as_json("the files")
 def draw(options: Options) -> Answer:
     """Draw the figure of a study, from its record and from nothing else."""
@@ -454,30 +438,24 @@ def draw(options: Options) -> Answer:
 depl bench report                            # all that is recorded
 depl bench report paper-eta --no-figures --out page.html
 """)
-@click.argument(
-    "files",
-    metavar="[FILE]...",
-    nargs=-1,
+@argument(
+    "[FILE]...",
+    "files of attempts, or names of recorded studies; default: all that are recorded",
+    name="files",
     shell_complete=_SUITES,
-    help="files of attempts, or names of recorded studies; default: all that are recorded",
 )
-@click.option("--out", metavar="PAGE.html", default="report.html", help="the page")
-@click.option("--no-figures", is_flag=True, help="leave the figures out, which take most of the time")
-@click.option(
-    "--folder",
-    metavar="DIR",
-    help="also write every figure as PNG, SVG, PDF and CSV, and every table as CSV and LaTeX",
-)
-@click.option(
+@option("--out PAGE.html", "the page", default="report.html")
+@option("--no-figures", "leave the figures out, which take most of the time")
+@option("--folder DIR", "also write every figure as PNG, SVG, PDF and CSV, and every table as CSV and LaTeX")
+@option(
     "--claims/--no-claims",
-    default=None,
-    help="judge the paper's claims by the attempts and by the recorded cases, or leave them out; default: "
+    "judge the paper's claims by the attempts and by the recorded cases, or leave them out; default: "
     "only where no FILE is named",
+    default=None,
 )
-@click.option(
-    "--methods",
-    metavar="A,B",
-    help="methods that get a section of their own: cost over the best known, where they lose, worst "
+@option(
+    "--methods A,B",
+    "methods that get a section of their own: cost over the best known, where they lose, worst "
     "instances; default: those of the FILEs that are not built in",
 )
 @given.as_json("the verdicts")
