@@ -59,7 +59,7 @@ def epoch_numbers(text: str) -> tuple[int, ...]:
 
 
 @policy.command("""\
-depl policy solve paper-alexnet-9 --gap 5% --explain --out policy.json
+depl policy solve paper-alexnet-9 --gap 5% --out policy.json
 depl policy solve paper-alexnet-9 --rung static --failure-cost 30
 depl policy solve digits.json --switch-epochs 4,6,8-34 --time-limit 300 --json   # an instance of 'depl fit'
 """)
@@ -90,12 +90,10 @@ depl policy solve digits.json --switch-epochs 4,6,8-34 --time-limit 300 --json  
     multiple=True,
 )
 @option("--abandon-at-start", "a run may be given up before its first epoch, on a bad first loss")
-@option("--explain", "show the mathematics with its numbers: price, bound and gap")
 @given.as_json("the result")
 def solve(options: Options) -> Answer:
     """Plan a policy, and prove what it promises and how much cheaper any could be."""
     from depl.commands.progress import following
-    from depl.showing.policies import mathematics
 
     instance, data = given.read_instance(options), dict(options.data)
     clusters = [cluster for cluster, _ in options.data]
@@ -110,7 +108,7 @@ def solve(options: Options) -> Answer:
         result,
         code_of(result.termination.value, result.policy is not None),
         options,
-        mathematics(result) if options.explain else "",
+        "",
         lambda: given.written(options.out, "policy", result.policy),
     )
 
@@ -123,21 +121,11 @@ depl policy show policy.json --details
 @_policy
 @option("--details", "list every state of a run by itself, and merge no epochs")
 @given.figure("epochs and losses, coloured by what is done there,")
-@option(
-    "--runs TRACES",
-    "with --figure: draw the losses of these runs over it; a file of traces, or shipped ones",
-    name="traces",
-)
-@given.metric("of these runs")
 @given.as_json("the policy itself")
 def show(options: Options) -> Answer:
     """Show a policy as rows of losses, or draw it."""
-    if options.traces is not None and options.figure is None:
-        raise InvalidInputError("runs are drawn over a figure; name one by --figure", "--runs")
     policy = given.read(depl.Policy, options.policy)
-    aside = given.drawn(
-        options.figure, "policy", lambda: depl.plot.policy(policy, options.traces, options.metric)[0]
-    )
+    aside = given.drawn(options.figure, "policy", lambda: depl.plot.policy(policy)[0])
     return given.shown(policy, aside=aside, told={"details": options.details})
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from fractions import Fraction
 from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -169,46 +168,6 @@ def bound_class(policy: Policy) -> str:
     if not policy.abandon_at_start:
         told += "; a run whose first loss is above the target trains at least one epoch"
     return told
-
-
-_MATHEMATICS = (
-    ("rho*", "ratio", "least C / (P(reached) - P(met untrained)) {law}"),
-    ("rho", "failure_cost", "price of a failed run{rule}: from rho* on giving up untrained saves nothing"),
-    ("C", "cost", "expected cost, {how}"),
-    ("F", "failed", "P(stopped without a loss of at most {loss})"),
-    ("J", "objective", "C + rho F, which is minimised subject to F <= 1 - omega"),
-    ("C / P", "per_success", "expected cost of a success"),
-    ("lambda", "multiplier", "{price}"),
-    ("J of any", "lower_bound", "{bound}; V: least C + lambda F over losses rounded down, on {cells} points"),
-    ("gap", "gap", "1 - bound / J, certified"),
-)
-"""Symbol, fact and meaning of what leads from the price of a failed run to the certified gap."""
-
-
-def mathematics(result: PolicyResult) -> str:
-    """Each number from the price of a failed run to the certified gap, as far as it was come to."""
-    target, counts, binds = result.instance.target, _is_counted(result.policy), result.promise_binds
-    failed = None if result.reached is None else 1 - Fraction(result.reached)
-    bound = result.lower_bound if result.lower_bound > 0 else None
-    words = {
-        "law": "under the same law with independent residuals" if counts else "of any policy",
-        "rule": _rule(result.policy),
-        "how": "over all combinations of the runs"
-        if counts
-        else "over the chain of the ledger, rounded against it",
-        "loss": number(target.maximum_loss),
-        "price": "price of a failure at which the best just keeps the promise"
-        if binds
-        else "rho: the best policy without a promise keeps it",
-        "bound": "V(lambda) - (lambda - rho) (1 - omega)" if binds else "V(rho)",
-        "cells": result.cells,
-    }
-    rows = [("1 - omega", number(float(target.violation_budget)), "1 less the probability asked for")]
-    for symbol, name, meaning in _MATHEMATICS:
-        value = {"failed": failed, "lower_bound": bound}.get(name, getattr(result, name, None))
-        if value is not None:
-            rows.append((symbol, fact(name, value)._replace(digits=7).told, meaning.format(**words)))
-    return f"Mathematics\n{Listing(('symbol', 'value', 'what it is'), rows).text()}"
 
 
 Site = tuple[str, str]

@@ -18,7 +18,7 @@ from tests.depl.commands.conftest import sessions
 
 SESSIONS = """
 planned, written, told, checked and simulated
-$ policy solve two.json --gap 0% --out new.json --explain
+$ policy solve two.json --gap 0% --out new.json
 tiny-policy a policy; stuck: more time would prove no more
 certified under the law; asked 0.45
 promise binds: priced at
@@ -27,11 +27,11 @@ tiny-policy: everything holds
 Repeated from the policy, not checked: lower_bound, ratio
 $ policy simulate two.json new.json --runs 20000 --seed 3
 No claim is refuted at 1e-06.
-$ policy solve easy.json --explain
+$ policy solve easy.json
 slack: the price of failures alone
 
 one JSON object, and the price of a failure that is given
-$ policy solve two.json --json --failure-cost 50 --explain
+$ policy solve two.json --json --failure-cost 50
 {"solution": "feasible", "failure_cost": 50.0, "policy": {"failure_cost_rule": "given"}}
 
 what no policy can promise

@@ -130,7 +130,6 @@ policy solve two.json --data site=other | cluster 'site' cannot use ['other']
 policy solve two.json --failure-cost 0.5 | is cheaper than the least expected cost of a success
 policy solve two.json --out two.json | is read
 policy show bad-policy.json | the fields are listed by 'depl policy schema'
-policy show policy.json --runs digits-alexnet | --runs: runs are drawn over a figure
 policy decide plan.json --log run.jsonl | depl policy decide PLAN --instance INSTANCE --log RUN.jsonl
 policy decide policy.json --instance tiny --log run.jsonl | policy.json: $.format: this is a 'depl-policy'
 policy decide tied.json --instance tiny --log run.jsonl | the plan was made for another instance

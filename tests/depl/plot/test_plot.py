@@ -226,30 +226,8 @@ def test_every_place_has_the_colour_of_what_the_controller_decides_there():
     assert colour_at(panels[SMALL], 3, 1.0) is None
 
 
-def followed():
-    """The first follows the policy to its end, the second leaves it after epoch 1, the third never begins."""
-    models = ["small", "small", "large", "large", "small", "small", "small", "large", *["large"] * 4]
-    losses = [1.0, 0.82, 0.5, 0.2, 1.0, 0.9, 0.7, 0.6, 1.0, 0.9, 0.8, 0.7]
-    names, epochs = np.repeat(["a", "b", "c"], 4), np.tile(np.arange(4), 3)
-    return Traces(names, epochs, np.array(models), np.full(12, "site"), np.array(losses))
-
-
-def test_runs_are_drawn_as_far_as_they_trained_what_the_policy_decides():
-    upper, lower = depl.plot.policy(by_hand(), followed())
-    require_readable(upper)
-    require_readable(lower)
-    points = np.column_stack(upper.lines[0].get_data())
-    assert points[~np.isnan(points[:, 0])].tolist() == [[0, 1.0], [1, 0.82], [0, 1.0], [1, 0.9]]
-    drawn, stops = (np.column_stack(line.get_data()) for line in lower.lines[:2])
-    assert drawn[~np.isnan(drawn[:, 0])].tolist() == [[1, 0.82], [2, 0.5], [2, 0.5], [3, 0.2]]
-    assert stops.tolist() == [[3, 0.2]]
-    assert len(upper.lines[1].get_xdata()) == 0
-
-
 def test_the_map_is_drawn_on_axes_of_ones_own_and_what_it_cannot_show_is_refused():
     given = list(Figure(figsize=(6, 6), layout="constrained").subplots(2, 1))
     assert depl.plot.policy(by_hand(), axes=given) == given
     with pytest.raises(InvalidInputError, match="axes: are 1, for 2 panels"):
         depl.plot.policy(by_hand(), axes=given[:1])
-    with pytest.raises(InvalidInputError, match="no run has a loss before epoch 1 and trained"):
-        depl.plot.policy(by_hand(), followed().select(np.array([2])))
