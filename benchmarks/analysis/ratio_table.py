@@ -178,9 +178,9 @@ def _spread(values: Sequence[tuple[str, float]], rng: np.random.Generator | None
 
 
 def mean_interval(
-    values: Sequence[tuple[str, float]], rng: np.random.Generator, confidence: float = CONFIDENCE
+    values: Sequence[tuple[str, float]], rng: np.random.Generator
 ) -> tuple[float, float] | None:
-    """A bootstrap interval of a mean: whole instances are drawn again, their trials together.
+    """A 95 % bootstrap interval of a mean: whole instances are drawn again, their trials together.
 
     ``values`` are instances with their values. Trials of several seeds on one instance are not independent of
     each other; instances are. The interval is bias-corrected and accelerated (Efron 1987), because ratios are
@@ -205,7 +205,7 @@ def mean_interval(
         mean: FloatArray = sums.sum(axis=axis) / sizes.sum(axis=axis)
         return mean
 
-    settings = {"n_resamples": _RESAMPLES, "batch": _BATCH, "confidence_level": confidence, "method": "BCa"}
+    settings = {"n_resamples": _RESAMPLES, "batch": _BATCH, "confidence_level": CONFIDENCE, "method": "BCa"}
     found = scipy.stats.bootstrap(
         (sums, sizes), mean_of_groups, vectorized=True, paired=True, rng=rng, **settings
     ).confidence_interval

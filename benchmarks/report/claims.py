@@ -150,11 +150,11 @@ def _within(meaning: str, bound: float) -> Reading:
     return Reading(statement, suites, ask.within_ratio(bound), ("depl-paper",))
 
 
-def _levels(statement: str, shows: Callable[[Curve], list[bool]], told: Callable[..., str]) -> Reading:
-    return Reading(f"depl-paper: {statement}", "paper-eta", ask.of_levels(shows, told), ("depl-paper",))
+def _levels(statement: str, *asked: Callable[..., Any]) -> Reading:
+    return Reading(f"depl-paper: {statement}", "paper-eta", ask.of_levels(*asked), ("depl-paper",))
 
 
-def _told_close(curves: Sequence[Curve], counted: str) -> str:
+def _told_close(curves: Sequence[Curve]) -> str:
     known = [curve[-1][1] for curve in curves if not np.isnan(curve[-1][1])]
     span = f" {min(known):.4g} to {max(known):.4g}" if known else ": no plan"
     return f"cost over the optimum at eta = {max(curve[-1][0] for curve in curves)}{span}"
@@ -166,7 +166,7 @@ def _speedups(curve: Curve) -> list[float]:
     return [] if np.isnan(found) else [found]
 
 
-def _told_quicker(curves: Sequence[Curve], counted: str) -> str:
+def _told_quicker(curves: Sequence[Curve]) -> str:
     return f"median ratio of seconds {np.median([own for curve in curves for own in _speedups(curve)]):.3g}"
 
 
@@ -354,9 +354,7 @@ CLAIMS: tuple[Claim, ...] = (
             lambda curve: [ratio > 1 for ratio in _speedups(curve)],
             _told_quicker,
         ),
-        _levels(
-            "the fewest levels cost more, or find nothing", _costlier, lambda _, shown: f"{shown} instances"
-        ),
+        _levels("the fewest levels cost more, or find nothing", _costlier),
     ),
     Claim(
         "submodular",

@@ -181,7 +181,7 @@ def within_ratio(asked: Asked, bound: float) -> Found:
 
 @_asked
 def of_levels(
-    asked: Asked, shows: Callable[[Curve], list[bool]], told: Callable[[Sequence[Curve], str], str]
+    asked: Asked, shows: Callable[[Curve], list[bool]], told: Callable[[Sequence[Curve]], str] = lambda _: ""
 ) -> Found:
     """What a method's cost and time do with the levels eta, by instance."""
     evidence, suite, names = asked
@@ -194,7 +194,7 @@ def of_levels(
             curve[eta] = (ratio, np.nan if seconds is None else seconds)
     found = [[(eta, *curve[eta]) for eta in sorted(curve)] for curve in curves.values()]
     steps = [step for curve in found for step in shows(curve)]
-    return Found(sum(steps), len(steps), told(found, f"{sum(steps)} of {len(steps)}") if steps else "")
+    return Found(sum(steps), len(steps), told(found) if steps else "")
 
 
 @_asked

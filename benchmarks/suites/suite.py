@@ -1,8 +1,9 @@
 """The older spelling of a study that sweeps, for files that people have: ``SUITE = Suite(...)``."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
-from depl.benchmarks.measure.registry import Configuration, Draw, Measure, Study
+from depl.benchmarks.measure.registry import Configuration, Draw, Study
 
 __all__ = ["Configuration", "Draw", "Suite"]
 
@@ -12,17 +13,7 @@ def Suite(  # noqa: N802 - it was a class
     summary: str,
     draws: Callable[[], Sequence[Draw]],
     configurations: tuple[Configuration, ...],
-    seeds: tuple[int, ...] = (0,),
-    measure: Measure | None = None,
-    version: int = 1,
+    **further: Any,
 ) -> Study:
     """A study of these draws by these configurations; see `depl.benchmarks.measure.registry.Study`."""
-    return Study(
-        name,
-        summary,
-        draws=draws,
-        configurations=configurations,
-        seeds=seeds,
-        measure=measure,
-        version=version,
-    )
+    return Study(name, summary, draws=draws, configurations=configurations, **further)
