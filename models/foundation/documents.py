@@ -19,7 +19,7 @@ import typing
 from collections.abc import Collection, Iterable
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, TypeVar
+from typing import Annotated, Any, ClassVar, Self, TypeVar
 
 import msgspec
 from msgspec import Meta
@@ -134,8 +134,21 @@ def opened(kind: type[Any], value: Any) -> Any:
         raise refused from error
 
 
-def schema_of(kind: type[msgspec.Struct]) -> dict[str, Any]:
-    """JSON Schema (2020-12) of a record, with all members that its open unions have now."""
+class Document(Checked, frozen=True, kw_only=True):
+    """A record that is a file by itself; its class has the fields ``format`` and ``version``."""
+
+    def to_json(self) -> str:
+        """The document as indented JSON."""
+        return encode_document(self)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Self:
+        """Read a document; what its class and `decode_document` do not accept is refused."""
+        return decode_document(text, cls)
+
+
+def schema_of(kind: type[Document]) -> dict[str, Any]:
+    """JSON Schema (2020-12) of a document, with all members that its open unions have now."""
     unions: dict[type, dict[str, Any]] = {}
 
     def told(part: type) -> dict[str, Any]:
@@ -151,7 +164,14 @@ def schema_of(kind: type[msgspec.Struct]) -> dict[str, Any]:
 
     found: dict[str, Any] = {}
     (schema,), components = _components([kind])
-    return {**schema, "$defs": {**components, **found}}
+    # defaults in Python, but a file has to say what it is
+    components[kind.__name__]["required"][:0] = ["format", "version"]
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": f"depl {kind.__name__.lower()}, version 1",
+        **schema,
+        "$defs": {**components, **found},
+    }
 
 
 @functools.cache

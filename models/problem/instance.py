@@ -18,9 +18,8 @@ from msgspec import Meta
 
 from depl.models.foundation.documents import (
     Checked,
+    Document,
     Name,
-    decode_document,
-    encode_document,
     require_known,
     require_unique,
     schema_of,
@@ -187,7 +186,7 @@ class Provenance(Checked, frozen=True, kw_only=True):
     note: str = ""
 
 
-class Instance(Shown, Checked, frozen=True, kw_only=True):
+class Instance(Shown, Document, frozen=True, kw_only=True):
     """One planning problem.
 
     Raises
@@ -331,15 +330,6 @@ class Instance(Shown, Checked, frozen=True, kw_only=True):
             part: frame_of(names, [[getattr(row, name) for name in names] for row in getattr(self, part)])
             for part, names in _FRAMES.items()
         }
-
-    def to_json(self) -> str:
-        """The instance as indented JSON."""
-        return encode_document(self)
-
-    @classmethod
-    def from_json(cls, text: str | bytes) -> "Instance":
-        """Read and validate a JSON document; see the class for what is refused."""
-        return decode_document(text, cls)
 
     @functools.cached_property
     def _clusters_by_name(self) -> dict[str, Cluster]:
@@ -515,14 +505,8 @@ class Instance(Shown, Checked, frozen=True, kw_only=True):
 def json_schema() -> dict[str, Any]:
     """JSON Schema (2020-12) of an instance file."""
     schema = schema_of(Instance)
-    # defaults in Python, but a file has to say what it is
-    schema["$defs"]["Instance"]["required"][:0] = ["format", "version"]
     require_values_or_groups(schema["$defs"]["Cluster"])
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "depl instance, version 1",
-        **schema,
-    }
+    return schema
 
 
 __all__ = [

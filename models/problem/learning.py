@@ -21,7 +21,30 @@ from depl.models.problem.laws import ImprovementLaw, NonNegative, Positive
 _Entry = TypeVar("_Entry")
 
 
-class InverseSqrtImprovement(Checked, frozen=True, kw_only=True, tag_field="shape", tag="inverse_sqrt"):
+class _OneLaw:
+    """Improvements that are all multiples of draws from one law."""
+
+    __slots__ = ()
+    scale: float
+    noise: ImprovementLaw
+
+    def noises(self) -> tuple[ImprovementLaw, ...]:
+        """All laws of X."""
+        return (self.noise,)
+
+    def validate(self) -> None:
+        """Refuse a heavy tail that raises the loss."""
+        if self.scale < 0 and self.noise.heavy_right_tail:
+            raise InvalidInputError(
+                f"a {type(self.noise).__name__} law may not raise the loss (scale {self.scale} < 0): its "
+                "exponential moments are infinite; use a normal or empirical law",
+                ".scale",
+            )
+
+
+class InverseSqrtImprovement(
+    _OneLaw, Checked, frozen=True, kw_only=True, tag_field="shape", tag="inverse_sqrt"
+):
     """Eq. (8): an epoch k lowers the loss by ``scale / sqrt(k + offset) * X``."""
 
     scale: Annotated[float, Meta(description="A_m [loss]; negative raises the loss")]
@@ -36,16 +59,8 @@ class InverseSqrtImprovement(Checked, frozen=True, kw_only=True, tag_field="shap
         """The improvement of a run that has trained so many epochs: epoch j is then epoch ``epochs`` + j."""
         return msgspec.structs.replace(self, offset=self.offset + epochs)
 
-    def noises(self) -> tuple[ImprovementLaw, ...]:
-        """All laws of X."""
-        return (self.noise,)
 
-    def validate(self) -> None:
-        """Refuse a heavy tail that raises the loss."""
-        _refuse_heavy_increase(self.scale, self.noise)
-
-
-class ConstantImprovement(Checked, frozen=True, kw_only=True, tag_field="shape", tag="constant"):
+class ConstantImprovement(_OneLaw, Checked, frozen=True, kw_only=True, tag_field="shape", tag="constant"):
     """Every epoch lowers the loss by ``scale * X``."""
 
     noise: Annotated[ImprovementLaw, Meta(description="law of X")]
@@ -58,14 +73,6 @@ class ConstantImprovement(Checked, frozen=True, kw_only=True, tag_field="shape",
     def after(self, epochs: int) -> "ConstantImprovement":
         """The same after any number of epochs."""
         return self
-
-    def noises(self) -> tuple[ImprovementLaw, ...]:
-        """All laws of X."""
-        return (self.noise,)
-
-    def validate(self) -> None:
-        """Refuse a heavy tail that raises the loss."""
-        _refuse_heavy_increase(self.scale, self.noise)
 
 
 class TabledImprovement(Checked, frozen=True, kw_only=True, tag_field="shape", tag="table"):
@@ -187,12 +194,3 @@ def _nonempty_subsets(names: frozenset[str]) -> Iterable[frozenset[str]]:
     ordered = sorted(names)
     sizes = range(1, len(ordered) + 1)
     return (frozenset(chosen) for size in sizes for chosen in itertools.combinations(ordered, size))
-
-
-def _refuse_heavy_increase(scale: float, noise: ImprovementLaw) -> None:
-    if scale < 0 and noise.heavy_right_tail:
-        raise InvalidInputError(
-            f"a {type(noise).__name__} law may not raise the loss (scale {scale} < 0): its exponential "
-            "moments are infinite; use a normal or empirical law",
-            ".scale",
-        )

@@ -2,17 +2,26 @@
 
 import functools
 import math
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import msgspec
 from msgspec import Meta
 
-from depl.models.foundation.documents import Checked, Name, NonNegative, decode_document, encode_document
+from depl.models.foundation.documents import (
+    Checked,
+    Document,
+    Name,
+    NonNegative,
+    require_known,
+    require_unique,
+)
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.showing import Shown
 
 if TYPE_CHECKING:  # with numpy, which a policy, that names the data of clusters as a plan does, does not need
     from depl.models.problem.instance import Instance
+    from depl.models.problem.traced_law import Stage
 
 
 class ClusterData(Checked, frozen=True, kw_only=True):
@@ -91,7 +100,7 @@ class Asked(Checked, frozen=True, kw_only=True):
     seed: Annotated[int, Meta(ge=0)] = 0
 
 
-class Plan(Shown, Checked, frozen=True, kw_only=True):
+class Plan(Shown, Document, frozen=True, kw_only=True):
     """A complete decision; an empty tuple of epochs is the plan that does not train."""
 
     format: Literal["depl-plan"] = "depl-plan"
@@ -130,39 +139,17 @@ class Plan(Shown, Checked, frozen=True, kw_only=True):
                 f"{instance.fingerprint[:12]}); use that instance, or remove the field",
                 "$.instance",
             )
-        clusters = {item.name for item in instance.clusters}
-        datasets = {item.name for item in instance.datasets}
-        models = {item.name for item in instance.models}
-        seen: set[str] = set()
-        for index, row in enumerate(self.data):
-            _require(row.cluster in clusters, f"no cluster {row.cluster!r}", f"$.data[{index}].cluster")
-            _require(row.cluster not in seen, f"{row.cluster!r} is listed twice", f"$.data[{index}].cluster")
-            seen.add(row.cluster)
-            given: set[str] = set()
-            for position, name in enumerate(row.datasets):
-                path = f"$.data[{index}].datasets[{position}]"
-                _require(name in datasets, f"no dataset {name!r}", path)
-                _require(name not in given, f"{name!r} is listed twice", path)
-                given.add(name)
+        require_data(self.data, instance, "$.data")
+        require_trained(self.epochs, instance, "$.epochs")
+        given = {row.cluster for row in self.data}
         for index, epoch in enumerate(self.epochs):
-            _require(epoch.model in models, f"no model {epoch.model!r}", f"$.epochs[{index}].model")
-            _require(epoch.cluster in clusters, f"no cluster {epoch.cluster!r}", f"$.epochs[{index}].cluster")
-            _require(
-                epoch.cluster in seen,
-                f"cluster {epoch.cluster!r} has no data in $.data",
-                f"$.epochs[{index}].cluster",
-            )
-        idle = seen - {epoch.cluster for epoch in self.epochs}
-        _require(not idle, f"{sorted(idle)} get data but never train; remove them", "$.data")
-
-    def to_json(self) -> str:
-        """The plan as indented JSON."""
-        return encode_document(self)
-
-    @classmethod
-    def from_json(cls, text: str | bytes) -> "Plan":
-        """Read a plan; names are checked against an instance by `check_names`."""
-        return decode_document(text, cls)
+            if epoch.cluster not in given:
+                raise InvalidInputError(
+                    f"cluster {epoch.cluster!r} has no data in $.data; correct the plan",
+                    f"$.epochs[{index}].cluster",
+                )
+        if idle := given - {epoch.cluster for epoch in self.epochs}:
+            raise InvalidInputError(f"{sorted(idle)} get data but never train; remove them", "$.data")
 
     @functools.cached_property
     def _datasets_by_cluster(self) -> dict[str, frozenset[str]]:
@@ -186,6 +173,25 @@ def require_plan(plan: object) -> None:
         raise InvalidInputError(f"must be a Plan, not {type(plan).__name__}", "plan")
 
 
-def _require(condition: bool, message: str, path: str) -> None:
-    if not condition:
-        raise InvalidInputError(f"{message}; correct the plan", path)
+def require_data(rows: Sequence[ClusterData], instance: "Instance", path: str) -> None:
+    """Refuse clusters and datasets at ``path`` that the instance does not have, or that are listed twice."""
+    clusters, datasets = (_names(items) for items in (instance.clusters, instance.datasets))
+    require_unique([row.cluster for row in rows], path)
+    for index, row in enumerate(rows):
+        require_known(row.cluster, clusters, f"{path}[{index}].cluster")
+        require_unique(row.datasets, f"{path}[{index}].datasets")
+        for position, name in enumerate(row.datasets):
+            require_known(name, datasets, f"{path}[{index}].datasets[{position}]")
+
+
+def require_trained(rows: "Sequence[PlannedEpoch | Stage]", instance: "Instance", path: str) -> None:
+    """Refuse models and clusters of epochs at ``path`` that the instance does not have."""
+    models, clusters = (_names(items) for items in (instance.models, instance.clusters))
+    for index, row in enumerate(rows):
+        require_known(row.model, models, f"{path}[{index}].model")
+        require_known(row.cluster, clusters, f"{path}[{index}].cluster")
+
+
+def _names(items: Iterable[Any]) -> dict[str, None]:
+    """Quick to look up, and in their order."""
+    return dict.fromkeys(item.name for item in items)

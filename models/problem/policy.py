@@ -15,11 +15,10 @@ from msgspec import Meta
 
 from depl.models.foundation.documents import (
     Checked,
+    Document,
     Name,
     NonNegative,
     Positive,
-    decode_document,
-    encode_document,
     schema_of,
 )
 from depl.models.foundation.errors import InvalidInputError
@@ -111,7 +110,7 @@ class Certificate(Checked, frozen=True, kw_only=True):
     ) = None
 
 
-class Policy(Shown, Checked, frozen=True, kw_only=True):
+class Policy(Shown, Document, frozen=True, kw_only=True):
     """A policy: what a run does next, given where it stands and the loss that was just observed.
 
     Raises
@@ -205,23 +204,7 @@ class Policy(Shown, Checked, frozen=True, kw_only=True):
         if exactly is not None and (int(exactly.split("/")[1]) == 0 or not 0 <= Fraction(exactly) <= 1):
             raise InvalidInputError(f"is no probability: {exactly}", ".certificate.exactly")
 
-    def to_json(self) -> str:
-        """The policy as JSON."""
-        return encode_document(self)
-
-    @classmethod
-    def from_json(cls, text: str | bytes) -> "Policy":
-        """Read a policy, and refuse what does not fit together."""
-        return decode_document(text, cls)
-
 
 def json_schema() -> dict[str, Any]:
     """JSON Schema (2020-12) of a policy file."""
-    schema = schema_of(Policy)
-    # defaults in Python, but a file has to say what it is
-    schema["$defs"]["Policy"]["required"][:0] = ["format", "version"]
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "depl policy, version 1",
-        **schema,
-    }
+    return schema_of(Policy)

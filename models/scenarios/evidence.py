@@ -4,13 +4,11 @@ A plan that was optimised on S scenarios misses fewer of them than it will miss 
 promise is judged on scenarios that the optimisation never saw, with a Clopper-Pearson interval.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from depl.models.evaluation.evaluate import law_of_end
 from depl.models.problem.instance import Instance
-from depl.models.problem.plan import Plan
+from depl.models.problem.plan import Plan, ScenarioClaim
 from depl.models.risk.sampling import MonteCarloEstimate, monte_carlo_violation
 from depl.models.scenarios.draws import Scenarios, allowed_misses, count_misses, scenario_losses
 
@@ -19,29 +17,16 @@ FRESH_SIZE = 10_000
 halve that, in four times the time."""
 
 
-@dataclass(frozen=True)
-class ScenarioEvidence:
+class ScenarioEvidence(ScenarioClaim, frozen=True, kw_only=True, omit_defaults=False):
     """Counts on the scenarios of a solve, and on fresh ones.
 
     Attributes
     ----------
-    size, misses, allowed : int
-        S, how many of them the plan misses, and how many it may.
-    seed, decimals : int or None
-        Of the draws; None for scenarios of the user's own, or without rounding.
-    digest : str
-        SHA-256 of the scenarios.
     fresh : MonteCarloEstimate or None
         Count on a second sample, drawn from the laws, with its Clopper-Pearson interval; None without laws,
         or where there was no time for it.
     """
 
-    size: int
-    misses: int
-    allowed: int
-    seed: int | None
-    decimals: int | None
-    digest: str
     fresh: MonteCarloEstimate | None
 
 

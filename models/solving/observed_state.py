@@ -15,24 +15,17 @@ from msgspec import Meta
 
 from depl.models.evaluation.evaluate import epoch_loads, epoch_times
 from depl.models.evaluation.loss_law import loss_law
-from depl.models.foundation.documents import (
-    Checked,
-    Name,
-    decode_document,
-    encode_document,
-    require_known,
-    require_unique,
-)
+from depl.models.foundation.documents import Document, Name, require_known, require_unique
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.tolerances import TIME_TOLERANCE
 from depl.models.problem.instance import Instance, Provenance
 from depl.models.problem.laws import NonNegative
-from depl.models.problem.plan import ClusterData, Plan
+from depl.models.problem.plan import ClusterData, Plan, require_data, require_trained
 from depl.models.problem.traced_law import Stage, joined_stages, require_joined
 from depl.models.traces.table import Schedule
 
 
-class State(Checked, frozen=True, kw_only=True):
+class State(Document, frozen=True, kw_only=True):
     """Where a run stands after an epoch (or, at epoch 0, before the first).
 
     Raises
@@ -89,15 +82,6 @@ class State(Checked, frozen=True, kw_only=True):
     def paid(self) -> frozenset[tuple[str, str]]:
         """The (dataset, cluster) pairs whose transfer was paid."""
         return frozenset((name, row.cluster) for row in self.transferred for name in row.datasets)
-
-    def to_json(self) -> str:
-        """The state as indented JSON."""
-        return encode_document(self)
-
-    @classmethod
-    def from_json(cls, text: str | bytes) -> "State":
-        """Read a state; `check_state` holds it against an instance and a plan."""
-        return decode_document(text, cls)
 
 
 def check_state(instance: Instance, state: State, plan: Plan | None = None) -> None:
@@ -232,22 +216,16 @@ def planned_state(instance: Instance, plan: Plan, epoch: int, loss: float) -> St
 
 
 def _check_names(instance: Instance, state: State) -> None:
-    models, clusters, datasets = (
-        {item.name for item in items} for items in (instance.models, instance.clusters, instance.datasets)
-    )
     if state.model is not None:
-        require_known(state.model, models, "$.model")
-    for index, stage in enumerate(state.stages or ()):
-        require_known(stage.model, models, f"$.stages[{index}].model")
-        require_known(stage.cluster, clusters, f"$.stages[{index}].cluster")
+        require_known(state.model, [model.name for model in instance.models], "$.model")
+    require_trained(state.stages or (), instance, "$.stages")
+    require_data(state.transferred, instance, "$.transferred")
     for index, row in enumerate(state.transferred):
-        require_known(row.cluster, clusters, f"$.transferred[{index}].cluster")
         for position, name in enumerate(row.datasets):
-            path = f"$.transferred[{index}].datasets[{position}]"
-            require_known(name, datasets, path)
             if not instance.rules.may_use((name,), row.cluster):
                 raise InvalidInputError(
-                    f"dataset {name!r} may not be used on {row.cluster!r}; correct the state", path
+                    f"dataset {name!r} may not be used on {row.cluster!r}; correct the state",
+                    f"$.transferred[{index}].datasets[{position}]",
                 )
 
 

@@ -417,14 +417,14 @@ NAMING = {
 }
 ON_CLOUD, ON_EDGE = NAMING["data"]
 BAD_NAMES = [
-    Bad("data[0].cluster", "moon", "no cluster 'moon'"),
-    Bad("data[1].cluster", "cloud", "'cloud' is listed twice"),
-    Bad("data[0].datasets", ["tape"], "no dataset 'tape'", "data[0].datasets[0]"),
-    Bad("data[0].datasets", ["archive"] * 2, "'archive' is listed twice", "data[0].datasets[1]"),
-    Bad("epochs[1].model", "huge", "no model 'huge'"),
-    Bad("epochs[1].cluster", "moon", "no cluster 'moon'"),
-    Bad("data", [ON_CLOUD], "cluster 'edge' has no data in $.data", "epochs[1].cluster"),
-    Bad("data", [], "cluster 'cloud' has no data in $.data", "epochs[0].cluster"),
+    Bad("data[0].cluster", "moon", "'moon' is not defined; known are cloud, edge"),
+    Bad("data[1].cluster", "cloud", "'cloud' is defined twice; keep one", "data[1]"),
+    Bad("data[0].datasets", ["cd"], "'cd' is not defined; known are archive, sensors", "data[0].datasets[0]"),
+    Bad("data[0].datasets", ["archive"] * 2, "'archive' is defined twice; keep one", "data[0].datasets[1]"),
+    Bad("epochs[1].model", "huge", "'huge' is not defined; known are full, pruned"),
+    Bad("epochs[1].cluster", "moon", "'moon' is not defined; known are cloud, edge"),
+    Bad("data", [ON_CLOUD], "cluster 'edge' has no data in $.data; correct the plan", "epochs[1].cluster"),
+    Bad("data", [], "cluster 'cloud' has no data in $.data; correct the plan", "epochs[0].cluster"),
     Bad("epochs", NAMING["epochs"][:1], "['edge'] get data but never train; remove them", "data"),
     Bad("epochs", [], "['cloud', 'edge'] get data but never train; remove them", "data"),
 ]

@@ -156,10 +156,6 @@ class Empirical(Law, frozen=True, kw_only=True, tag="empirical"):
         """Values and weights, 1 where none are given."""
         return list(zip(self.values, self.weights or (1.0,) * len(self.values), strict=True))
 
-    def nodes(self) -> Nodes:
-        """The atoms."""
-        return self.atoms()
-
     def mean_rounding(self) -> float:
         """A dot product with masses that were divided by their sum."""
         return sum_rounding(len(self.values), self.moments())

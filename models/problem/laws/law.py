@@ -215,10 +215,6 @@ class Law(Checked, frozen=True, kw_only=True):
         """Values and weights (not normalised) of a law with atoms, as they were written."""
         raise NotCoveredError(f"a law of type {self.tag()} has no atoms")
 
-    def nodes(self) -> Nodes | None:
-        """Points and weights that stand for the whole law: its atoms, or a quadrature to rounding."""
-        return None
-
     # --- optional: transforms ---------------------------------------------------------------------------
 
     without_transform: ClassVar[str] = "a law that offers no transform has no exponential moments to use"

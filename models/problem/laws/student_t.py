@@ -100,19 +100,16 @@ class StudentT(Law, frozen=True, kw_only=True, tag="student_t"):
         mean = float(weights @ points)
         return Moments(mean, float(weights @ (points - mean) ** 2))
 
-    def quadrature(
-        self, order: int = _ORDER, panel: float = math.inf, damped: int = 0
-    ) -> tuple[FloatArray, FloatArray]:
+    def quadrature(self, order: int = _ORDER, panel: float = math.inf) -> Nodes:
         """Composite Gauss-Legendre points and probability weights of the truncated law, shapes (n,).
 
         Panels are at most ``scale * sqrt(nu)`` wide near the centre and grow in proportion to the
         distance from it, so that the poles of the density stay outside a Bernstein ellipse of
         parameter 3 around every panel; and at most ``6 * scale``, because with many degrees of freedom
         the density is as large as exp(+y**2 / 2) at i y: 40 points then integrate the density to far
-        below rounding. ``panel`` bounds the width further, for integrands that oscillate or grow; if these
-        fall exponentially from the lower (``damped`` = -1) or the upper end (+1) on, only near that end.
+        below rounding. ``panel`` bounds the width further, for integrands that oscillate or grow.
         """
-        points, masses = _centred_quadrature(self, order, panel, damped)
+        points, masses = _centred_quadrature(self, order, panel, 0)
         return points + self.location, masses
 
     def support(self) -> tuple[float, float]:
@@ -172,10 +169,6 @@ class StudentT(Law, frozen=True, kw_only=True, tag="student_t"):
         base = special.stdtr(nu, -sign * ((self.lower - self.location) / self.scale))
         drawn = -sign * special.stdtrit(nu, base - sign * mass)
         return np.asarray(np.clip(self.location + self.scale * drawn, self.lower, self.upper), dtype=float)
-
-    def nodes(self) -> Nodes | None:
-        """The quadrature of a truncated law."""
-        return self.quadrature() if self.truncated else None
 
     def mean_rounding(self) -> float:
         """That of a dot product if truncated; else of one product by the weight."""
@@ -348,10 +341,8 @@ def _legendre(order: int) -> tuple[FloatArray, FloatArray]:
 
 
 @functools.lru_cache(maxsize=1024)
-def _centred_quadrature(
-    law: StudentT, order: int, panel: float, damped: int
-) -> tuple[FloatArray, FloatArray]:
-    """Points about the location, and their weights."""
+def _centred_quadrature(law: StudentT, order: int, panel: float, damped: int) -> Nodes:
+    """Points about the location, and their weights; ``damped`` as in `_graded_edges`."""
     if law.lower is None or law.upper is None:
         raise InvalidInputError("an untruncated Student-t has no finite quadrature")
     nu, location, scale = law.degrees_of_freedom, law.location, law.scale
@@ -370,9 +361,9 @@ def _centred_quadrature(
 def _graded_edges(lower: float, upper: float, width: float, longest: float, damped: int) -> FloatArray:
     """Panel edges on [lower, upper] around the centre 0: max(width, |x|), but at most ``longest``, apart.
 
-    Where what is integrated falls from one end on, panels may be as long as half their distance from it: in
-    a Bernstein ellipse of parameter 3, which reaches a third of a panel beyond it, it is still below its
-    value at that end.
+    Where what is integrated falls exponentially from the lower end on (``damped`` = -1) or from the upper one
+    (+1), panels may be as long as half their distance from it: in a Bernstein ellipse of parameter 3, which
+    reaches a third of a panel beyond it, it is still below its value at that end.
     """
     edges = [lower]
     while edges[-1] < upper:

@@ -73,7 +73,7 @@ solve wrong.json | wrong.json: $.clusters[1].capacity
 check wrong.json plan.json | wrong.json: $.clusters[1].capacity
 instances show again.json | again.json: $.clusters[0].capacity: is given twice in this object; keep one
 solve binary.json | binary.json: not UTF-8 text
-check tiny huge.json | huge.json: $.epochs[0].model: no model 'huge'
+check tiny huge.json | huge.json: $.epochs[0].model: 'huge' is not defined; known are
 explain tiny back.json | $.epochs[1].model: the switch from 'pruned' to 'full' is forbidden
 solve tiny --method never --out items.txt/plan.json | there is no folder
 demo --out items.txt | cannot be made
