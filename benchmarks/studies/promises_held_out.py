@@ -34,6 +34,7 @@ from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.affine_law import AffineLaw, Known, ends_of, positions
 from depl.models.problem.epochs import FinalLoss, LossStep, Term, compose
 from depl.models.problem.laws import Empirical, FloatArray
+from depl.models.problem.traced_law import traced_law
 from depl.models.risk.sampling import sample_final_loss
 from depl.models.solving.methods import Limits
 from depl.models.traces.table import Schedule, Traces
@@ -236,6 +237,7 @@ class _Laws:
     def __init__(self, train: Traces, rng: np.random.Generator, draws: int) -> None:
         self._train, self._rng, self._draws = train, rng, draws
         self._law: AffineLaw = fit_affine(train, scale="log")
+        self._traced = traced_law(self._law)
 
     def limits(self, method: str, plan: Schedule, losses: FloatArray, known: bool) -> FloatArray:
         """Promised loss of every run and level, from its loss in mid-run if known; NaN without promise."""
@@ -261,7 +263,10 @@ class _Laws:
         """The promised loss at every level: its logarithm, of the affine law."""
         together = False
         if method == PER_RUN:
-            found = mixture_of(self._law, ends_of(plan), known=known)
+            law = self._traced
+            if known is not None:
+                law = law.after(plan[: known.epoch], math.exp(known.loss))
+            found = mixture_of(law, ends_of(plan))
             values, together = sums_of(found.constant, found.parts), found.together
         else:
             loss = (

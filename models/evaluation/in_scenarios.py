@@ -176,11 +176,12 @@ class TracedSample:
 
     def of_stages(self, ends: Sequence[Position]) -> FloatArray:
         """The same with residuals per run, for stages (the past included) given by their last positions."""
-        known = self.traced.known
-        mixed = mixture_of(self.traced.law, ends, self.traced.counting, known)
+        mixed = mixture_of(self.traced, ends)
         losses = np.full(len(self.of_models), mixed.constant)
         begun = len(self.traced.trained_before)
-        for end, part in zip(ends_ahead(ends, known), mixed.parts, strict=False):  # one alone of whole runs
+        for end, part in zip(
+            ends_ahead(ends, self.traced.known), mixed.parts, strict=False
+        ):  # one alone of whole runs
             numbers = self.of_models[:, max(0, end.start - begun), self.models.index(end.trained[0])]
             losses += _quantiles(part, numbers, mixed.weights)
         return self.deviating(losses, ends[-1], mixed.together)

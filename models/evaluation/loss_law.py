@@ -16,7 +16,8 @@ import numpy as np
 
 from depl.models.evaluation.end_law import EndLaw
 from depl.models.evaluation.in_scenarios import Drawn, TracedSample, epoch_gains, quantiles, switch_losses
-from depl.models.evaluation.traced_loss import basis, end_law, traced_steps, untrained_law
+from depl.models.evaluation.traced_law import epochs_ahead, independent_step
+from depl.models.evaluation.traced_loss import basis, end_law, require_supported, untrained_law
 from depl.models.evaluation.traced_survival import traced_survival
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.foundation.interval import Interval
@@ -194,9 +195,18 @@ class TracedLoss:
         return [self.end(msgspec.structs.replace(plan, epochs=plan.epochs[:k])) for k in epochs]
 
     def steps(self, plan: Plan) -> list[LossStep]:
-        """The epochs, where residuals are independent and those of the loss."""
+        """The epochs, where residuals are independent and of the loss, without what plans deviate by."""
         require_allowed(self.instance, plan)
-        return traced_steps(self.traced, plan.schedule) if plan.epochs else []
+        if not plan.epochs:
+            return []
+        require_supported(self.traced, plan.schedule)
+        if self.traced.residuals == "per_run" or self.scale == "log":
+            raise NotCoveredError(
+                "residuals stay together per run, or are those of the logarithm of the loss, so the "
+                "increments of single epochs have no law of their own"
+            )
+        ahead, _ = epochs_ahead(self.traced.from_start(plan.schedule), self.traced.known)
+        return [independent_step(self.traced.law, place, self.traced.known) for place in ahead]
 
     def survival(self, plan: Plan) -> list[Interval]:
         """P(the target was not met so far)."""

@@ -31,9 +31,9 @@ from depl.models.problem.affine_law import (
     maturity,
     positions,
 )
-from depl.models.problem.counting import PLAIN, Counting
 from depl.models.problem.epochs import FinalLoss, LossStep, Term, compose
 from depl.models.problem.laws import Empirical, FloatArray
+from depl.models.problem.traced_law import TracedLaw
 from depl.models.risk.sampling import upper_end
 from depl.models.traces.table import Schedule
 
@@ -57,8 +57,6 @@ class Mixed:
         [loss]
     parts : tuple of float arrays
         What runs lend, by stage, or by whole run [loss].
-    donors : int
-        Of the stage that has fewest.
     together : bool
         Whether runs are whole.
     weights : int array, optional
@@ -67,7 +65,6 @@ class Mixed:
 
     constant: float
     parts: tuple[FloatArray, ...]
-    donors: int
     together: bool
     weights: NDArray[np.int64] | None = None
 
@@ -97,44 +94,34 @@ class Mixed:
         return EndLaw(found, scale, 1 - like)
 
 
-def mixture_of(
-    law: AffineLaw, ends: Sequence[Position], counting: Counting = PLAIN, known: Known | None = None
-) -> Mixed:
-    """What a schedule, given by the last positions of its stages, ends with.
-
-    Parameters
-    ----------
-    ends : sequence of Position
-        Of all stages, those before ``known`` among them.
-    """
+def mixture_of(traced: TracedLaw, ends: Sequence[Position]) -> Mixed:
+    """What a schedule ends with, given by the last positions of all its stages, past ones among them."""
+    law, known, settled = traced.law, traced.known, traced.settled_epochs
     found = law.beginnings.get(tuple((end.trained, end.age) for end in ends), ())
-    if len(found) < counting.whole_runs:
+    if len(found) < traced.whole_runs:
         if known is None:
-            return staged(law, ends, beside=counting.beside)
+            return staged(law, ends, beside=traced.beside)
         ahead = ends_ahead(ends, known)
-        return staged(law, ahead, known.first_age(ahead[0]), known.loss, beside=counting.beside)
-    runs = [law.records[index] for index in found]
-    last, key = (
-        ends[-1].start + ends[-1].age,
-        ("settled", counting.settled_epochs, *((end.trained, end.age) for end in ends)),
-    )
+        return staged(law, ahead, known.first_age(ahead[0]), known.loss, beside=traced.beside)
+    runs, last = [law.records[index] for index in found], ends[-1].start + ends[-1].age
     if known is not None:
         retained = retained_since(law, ends, known)
-        return whole_runs(settled_losses(runs, last, counting.settled_epochs, known, retained), counting)
+        return whole_runs(settled_losses(runs, last, settled, known, retained), traced)
+    key = ("settled", settled, *((end.trained, end.age) for end in ends))
     if key not in law.lent:
-        law.lent[key] = settled_losses(runs, last, counting.settled_epochs)
+        law.lent[key] = settled_losses(runs, last, settled)
     losses = law.lent[key]
     assert isinstance(losses, np.ndarray)  # noqa: S101 - the cache holds nothing else under such a key
-    return whole_runs(losses, counting)
+    return whole_runs(losses, traced)
 
 
-def whole_runs(losses: FloatArray, counting: Counting) -> Mixed:
+def whole_runs(losses: FloatArray, traced: TracedLaw) -> Mixed:
     """Ascending losses of whole runs, and infinite ones for those counted beside."""
     weights = None
-    if counting.confidence is not None:
-        weights = confident_weights(len(losses) + counting.diverged, counting.confidence)
-    atoms = np.append(losses, [math.inf] * counting.beside)
-    return Mixed(0.0, (atoms,), len(losses), together=True, weights=weights)
+    if traced.confidence is not None:
+        weights = confident_weights(len(losses) + traced.diverged, traced.confidence)
+    atoms = np.append(losses, [math.inf] * traced.beside)
+    return Mixed(0.0, (atoms,), together=True, weights=weights)
 
 
 def staged(
@@ -168,7 +155,7 @@ def staged(
         # numbers too small for a document are 0: a stage long past leaves products of all retentions since
         lends = np.where(np.abs(weight * gains) * Checked.largest_number < 1, 0.0, weight * gains)
         values.append(np.append(lends, [math.inf] * beside))
-    return Mixed(constant, tuple(values), min(len(stage.donors) for stage in lending), together=False)
+    return Mixed(constant, tuple(values), together=False)
 
 
 def independent_loss(law: AffineLaw, schedule: Schedule, known: Known | None = None) -> FinalLoss:

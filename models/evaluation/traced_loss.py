@@ -13,20 +13,18 @@ import numpy as np
 from depl.models.evaluation.end_law import EndLaw
 from depl.models.evaluation.traced_law import (
     ends_ahead,
-    epochs_ahead,
     independent_loss,
-    independent_step,
     lent,
     mixture_of,
     runs_through,
     whole_runs,
 )
 from depl.models.evaluation.traced_support import outside_support
-from depl.models.foundation.errors import InvalidInputError, NotCoveredError
+from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.tolerances import ATOM_TOLERANCE
 from depl.models.foundation.wording import counted
 from depl.models.problem.affine_law import Position, ends_of
-from depl.models.problem.epochs import FinalLoss, LossStep, Term
+from depl.models.problem.epochs import FinalLoss, Term
 from depl.models.problem.laws import Empirical
 from depl.models.problem.traced_law import TracedLaw
 from depl.models.risk.discrete import decimal
@@ -66,8 +64,7 @@ def end_law(traced: TracedLaw, schedule: Schedule) -> EndLaw:
     require_supported(traced, schedule)
     trained = traced.from_start(schedule)
     if traced.residuals == "per_run":
-        found = mixture_of(traced.law, ends_of(trained), traced.counting, traced.known)
-        return found.law(traced.deviations, traced.scale)
+        return mixture_of(traced, ends_of(trained)).law(traced.deviations, traced.scale)
     summed = independent_loss(traced.law, trained, traced.known)
     if traced.deviations:
         moved = Term(1.0, Empirical(values=traced.deviations)), 1
@@ -91,7 +88,7 @@ def untrained_law(traced: TracedLaw, initial_loss: float) -> EndLaw:
     if traced.known is not None:
         return EndLaw(FinalLoss(initial_loss, ()))
     before = np.sort([run.observed[0] for run in runs_through(traced.law, ())])
-    return whole_runs(before, traced.counting).law()
+    return whole_runs(before, traced).law()
 
 
 def below_all_seen(traced: TracedLaw, law: EndLaw, budget: Fraction) -> bool:
@@ -102,26 +99,6 @@ def below_all_seen(traced: TracedLaw, law: EndLaw, budget: Fraction) -> bool:
     """
     least = traced.law.seen[0]
     return law.exceedance(least - 2 * ATOM_TOLERANCE * max(1.0, abs(least))).at_most(budget)
-
-
-def traced_steps(traced: TracedLaw, schedule: Schedule) -> list[LossStep]:
-    """Every epoch as a step, where residuals are independent; what plans as such deviate by is not in them.
-
-    Raises
-    ------
-    InvalidInputError
-        If the schedule lies outside the support of the traces.
-    NotCoveredError
-        If residuals stay together per run.
-    """
-    require_supported(traced, schedule)
-    if traced.residuals == "per_run" or traced.scale == "log":
-        raise NotCoveredError(
-            "residuals stay together per run, or are those of the logarithm of the loss, so the increments "
-            "of single epochs have no law of their own"
-        )
-    ahead, _ = epochs_ahead(traced.from_start(schedule), traced.known)
-    return [independent_step(traced.law, place, traced.known) for place in ahead]
 
 
 def require_supported(traced: TracedLaw, schedule: Schedule) -> None:
@@ -206,7 +183,7 @@ def _stage_by_stage(traced: TracedLaw, schedule: Schedule, runs: str) -> str:
     lost = ", one more counted as a miss in each"
     if traced.diverged:
         lost = f" and, counted as misses in each, {traced.diverged} that diverged or were lost and one more"
-    if not traced.counting.unseen or traced.residuals == "independent":
+    if not traced.beside or traced.residuals == "independent":
         lost = ", taken for the whole law, as no run unlike them counts"
     return (
         f"the fitted law, as only {runs} went through this plan: residuals of "
@@ -224,7 +201,7 @@ def _counted_as(traced: TracedLaw, runs: str) -> str:
             f"{runs}, with confidence {traced.confidence:g}: of promises made so at most "
             f"{1 - traced.confidence:.2g} are too bold, for plans that these runs did not choose"
         )
-    if not traced.counting.unseen:
+    if not traced.beside:
         return f"{runs}, taken for the whole law"
     misses = f"{lost} and one more, counted as misses" if traced.diverged else "one more counted as a miss"
     return (

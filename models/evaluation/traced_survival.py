@@ -102,7 +102,7 @@ def _whole_paths(traced: TracedLaw, schedule: Schedule) -> FloatArray:
         losses = losses + np.outer(retained, known.loss - losses[0])
     if not traced.evaluated:
         losses[0] = math.inf
-    return np.pad(losses, ((0, 0), (0, traced.counting.beside)), constant_values=math.inf)[:, None]
+    return np.pad(losses, ((0, 0), (0, traced.beside)), constant_values=math.inf)[:, None]
 
 
 def _staged_paths(traced: TracedLaw, schedule: Schedule) -> Iterator[FloatArray]:
@@ -113,7 +113,7 @@ def _staged_paths(traced: TracedLaw, schedule: Schedule) -> Iterator[FloatArray]
     """
     law, known, offsets = traced.law, traced.known, np.array(traced.deviations or (0.0,))[:, None]
     ahead, _ = epochs_ahead(traced.from_start(schedule), known)
-    stages, beside = stages_ahead(ahead), traced.counting.beside
+    stages, beside = stages_ahead(ahead), traced.beside
     lending = [lent(law, stage[-1], stage[0].age) for stage in stages]
     sizes = [len(donors.donors) + beside for donors in lending]
     if offsets.size * math.prod(sizes) > MOST_PATHS:

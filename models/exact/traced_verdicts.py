@@ -181,7 +181,7 @@ class UnderLaw(ScheduleVerdicts):
         return lower, upper
 
     def _mixture(self, listed: Candidates, node: int) -> Mixed:
-        return mixture_of(self.traced.law, listed.nodes[node].ends, self.traced.counting, self.traced.known)
+        return mixture_of(self.traced, listed.nodes[node].ends)
 
     def _certified(self, law: EndLaw, bounds: Bounds) -> Bounds:
         found = law.violation(self.target.maximum_loss)
@@ -196,7 +196,7 @@ class UnderLaw(ScheduleVerdicts):
         told = traced.confidence is None and traced.only_whole_runs
         others = f"; {only_whole_runs(traced)}" if told else ""
         short = ""
-        if traced.counting.unseen and traced.residuals == "per_run":
+        if traced.beside and traced.residuals == "per_run":
             short = self._too_few_whole(listed) if alone else self._too_few_lend(listed)
         if short:
             return f"cannot be promised: {short}; record more runs, or ask for less{others}"
@@ -222,7 +222,7 @@ class UnderLaw(ScheduleVerdicts):
 
     def _too_few_lend(self, listed: Candidates) -> str:
         """The same of a schedule whose stages are lent by different runs, each with misses counted beside."""
-        beside = self.traced.counting.beside
+        beside = self.traced.beside
         seen = [len(part) - beside for part in self._mixture(listed, self._nearest).parts]
         carried = math.prod(Fraction(number, number + beside) for number in seen)
         if 1 - carried <= self.budget:

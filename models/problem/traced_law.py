@@ -6,7 +6,7 @@ leave of the losses of the runs, and the support is where the runs have been.
 
 import math
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import msgspec
 import numpy as np
@@ -29,7 +29,7 @@ from depl.models.problem.affine_law import (
     ends_of,
     positions,
 )
-from depl.models.problem.counting import LARGEST_RETENTION, LEAST_TOGETHER, MOST_DIVERGED, Counting
+from depl.models.problem.counting import LARGEST_RETENTION, LEAST_TOGETHER, MOST_DIVERGED
 from depl.models.problem.laws import FloatArray
 from depl.models.traces.table import Schedule
 
@@ -152,6 +152,8 @@ class FittedStep(Checked, frozen=True, kw_only=True):
         None
     )
 
+    pooled: ClassVar[bool] = False
+
     def validate(self) -> None:
         """Age 1 is that of a jump unless the stage is the first, without predecessor; the pool is a range."""
         if (self.previous_model is None) != (self.previous_cluster is None):
@@ -168,20 +170,6 @@ class FittedStep(Checked, frozen=True, kw_only=True):
                 "the pool holds the age of the step, and of a later stage no age below 2", ".ages"
             )
 
-    @property
-    def key(self) -> RowKey:
-        """As `depl.models.problem.affine_law.AffineLaw.rows` are found."""
-        trained = self.model, self.cluster
-        if self.previous_model is None or self.previous_cluster is None:
-            return trained, self.first, self.age, None
-        return trained, self.first, self.age, (self.previous_model, self.previous_cluster)
-
-    @property
-    def coefficients(self) -> Coefficients:
-        """What the law needs."""
-        ages = self.ages or (self.age, self.age)
-        return Coefficients(self.intercept, self.start_slope, self.retention, ages)
-
 
 class FittedJump(Checked, frozen=True, kw_only=True):
     """The same for the first epoch of a model after another, or on another cluster."""
@@ -195,20 +183,22 @@ class FittedJump(Checked, frozen=True, kw_only=True):
     start_slope: Annotated[float, Meta(description="b [loss], times ln s, s epochs before")] = 0.0
     pooled: Annotated[bool, Meta(description="with the jumps from all other predecessors")] = False
 
+    first: ClassVar[bool] = False
+    age: ClassVar[int] = 1
+    ages: ClassVar[None] = None
+
     def validate(self) -> None:
         """Refuse a jump to where it comes from."""
         if (self.previous_model, self.previous_cluster) == (self.model, self.cluster):
             raise InvalidInputError("a model on its own cluster makes no jump; remove the row", "")
 
-    @property
-    def key(self) -> RowKey:
-        """As `depl.models.problem.affine_law.AffineLaw.rows` are found."""
-        return (self.model, self.cluster), False, 1, (self.previous_model, self.previous_cluster)
 
-    @property
-    def coefficients(self) -> Coefficients:
-        """What the law needs."""
-        return Coefficients(self.intercept, self.start_slope, self.retention, (1, 1), self.pooled)
+def _row(row: FittedStep | FittedJump) -> tuple[RowKey, Coefficients]:
+    """Where a row of the document stands in the law, and what the law takes of it."""
+    before, ages = row.previous_model, row.ages or (row.age, row.age)
+    previous = None if before is None or row.previous_cluster is None else (before, row.previous_cluster)
+    found = Coefficients(row.intercept, row.start_slope, row.retention, ages, row.pooled)
+    return ((row.model, row.cluster), row.first, row.age, previous), found
 
 
 class TracedLaw(Checked, frozen=True, kw_only=True, tag_field="type", tag="affine"):
@@ -284,8 +274,8 @@ class TracedLaw(Checked, frozen=True, kw_only=True, tag_field="type", tag="affin
                     f"{what} one more unlike all seen does: keep residuals per_run, and give unseen_loss"
                 )
                 raise InvalidInputError(message, f".{field}")
-        require_unique([item.key for item in self.steps], ".steps")
-        require_unique([item.key for item in self.jumps], ".jumps")
+        require_unique([_row(item)[0] for item in self.steps], ".steps")
+        require_unique([_row(item)[0] for item in self.jumps], ".jumps")
         if self.scale == "log":
             self._require_positive()
         self._require_starts()
@@ -293,7 +283,7 @@ class TracedLaw(Checked, frozen=True, kw_only=True, tag_field="type", tag="affin
             self.law  # noqa: B018 - says whether it can be put together
         except NotCoveredError as error:
             epochs = Epochs.of([run.positions for run in self.runs], [run.observed for run in self.runs])
-            bare = [path for path, row in self.rows if not epochs.pool(row.key, row.coefficients)]
+            bare = [path for path, row in self.rows if not epochs.pool(*_row(row))]
             raise InvalidInputError(str(error), bare[0]) from error
 
     def after(self, trained: Schedule, loss: float) -> "TracedLaw":
@@ -344,15 +334,9 @@ class TracedLaw(Checked, frozen=True, kw_only=True, tag_field="type", tag="affin
         return math.log(loss) if loss > 0 else -math.inf
 
     @property
-    def counting(self) -> Counting:
-        """How runs are counted."""
-        return Counting(
-            unseen=self.unseen_loss is not None,
-            whole_runs=self.whole_runs,
-            settled_epochs=self.settled_epochs,
-            confidence=self.confidence,
-            diverged=self.diverged,
-        )
+    def beside(self) -> int:
+        """How many runs are counted beside those that lend: one unlike all seen, and those that diverged."""
+        return 0 if self.unseen_loss is None else 1 + self.diverged
 
     @property
     def only_whole_runs(self) -> bool:
@@ -397,7 +381,7 @@ class TracedLaw(Checked, frozen=True, kw_only=True, tag_field="type", tag="affin
     def law(self) -> AffineLaw:
         """The law with its residuals."""
         return assembled(
-            {row.key: row.coefficients for _, row in self.rows},
+            dict(_row(row) for _, row in self.rows),
             [run.positions for run in self.runs],
             [run.observed for run in self.runs],
             self.scale,
@@ -482,7 +466,15 @@ def traced_law(
             )
             for run in law.records
         ),
-        steps=tuple(_step(key, law.rows[key]) for key in steps),
+        steps=tuple(
+            FittedStep(
+                first=key[1],
+                age=key[2],
+                ages=None if law.rows[key].ages == (key[2], key[2]) else law.rows[key].ages,
+                **_shared(key, law.rows[key]),
+            )
+            for key in steps
+        ),
         jumps=tuple(FittedJump(pooled=law.rows[key].pooled, **_shared(key, law.rows[key])) for key in jumps),
         scale=law.scale,
         residuals=residuals,
@@ -490,12 +482,6 @@ def traced_law(
         deviations=deviations,
         **counting,
     )
-
-
-def _step(key: RowKey, row: AffineStep) -> FittedStep:
-    _, first, age, _ = key
-    ages = None if row.ages == (age, age) else row.ages
-    return FittedStep(first=first, age=age, ages=ages, **_shared(key, row))
 
 
 def _shared(key: RowKey, row: AffineStep) -> dict[str, Any]:

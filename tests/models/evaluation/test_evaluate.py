@@ -127,7 +127,7 @@ def test_where_there_is_no_loss_or_work_to_evaluate_the_place_is_named(tiny, tin
     rows = [
         (tiny, plan, forbidden, "$.epochs[2].model"),
         (tiny.replace(initial_model="pruned"), first, forbidden, "$.epochs[0].model"),
-        (steady, tiny_optimum, "no cluster 'cloud'", None),
+        (steady, tiny_optimum, "'cloud' is not defined", None),
     ]
     improvements = [gain(2)] * 3
     for net in (

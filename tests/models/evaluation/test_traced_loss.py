@@ -22,7 +22,6 @@ from depl.models.evaluation.traced_law import lent, runs_to_carry
 from depl.models.evaluation.traced_loss import (
     end_law,
     require_supported,
-    traced_steps,
     untrained_law,
     whole,
 )
@@ -200,9 +199,10 @@ def test_steps_compose_to_the_law_of_independent_residuals():
         document = random_law(np.random.default_rng(seed), residuals="independent")
         for schedule in filter(Oracle(document).supported, every_schedule(instance_of(document))[::2]):
             end = end_law(document, schedule).scaled
-            found = compose(123.0, traced_steps(document, schedule))  # the first epoch draws its own l(0)
+            steps = plan_steps(instance_of(document), plan_of(schedule))
+            found = compose(123.0, steps)  # the first epoch draws its own l(0)
             assert (found.mean(), found.variance()) == pytest.approx((end.mean(), end.variance()), abs=1e-12)
-            assert len(plan_steps(instance_of(document), plan_of(schedule))) == len(schedule)
+            assert len(steps) == len(schedule)
 
 
 def test_logarithms_and_runs_kept_together_have_no_steps_of_the_loss():
@@ -210,9 +210,8 @@ def test_logarithms_and_runs_kept_together_have_no_steps_of_the_loss():
     logged = random_law(rng, residuals="independent", scale="log")
     schedule = next(filter(Oracle(logged).supported, every_schedule(instance_of(logged))))
     for ask, words in (
-        (lambda: traced_steps(logged, schedule), "are those of the logarithm"),
+        (lambda: plan_steps(instance_of(logged), plan_of(schedule)), "are those of the logarithm"),
         (lambda: final_loss(instance_of(logged), plan_of(schedule)), "it is the exponential of one"),
-        (lambda: traced_steps(halves(), (FULL, FAR)), "have no law of their own"),
         (lambda: plan_steps(instance_of(halves()), plan), "have no law of their own"),
     ):
         with pytest.raises(NotCoveredError, match=words):
@@ -226,7 +225,7 @@ def test_outside_the_support_everything_refuses_with_the_place(residuals):
         for ask in (
             lambda plan: require_supported(law, plan),
             lambda plan: end_law(law, plan),
-            lambda plan: traced_steps(law, plan),
+            lambda plan: plan_steps(instance_of(law), plan_of(plan)),
             lambda plan: traced_survival(law, plan, 1.0),
             lambda plan: evaluate(instance_of(law), plan_of(plan)),
             lambda plan: trajectory(instance_of(law), plan_of(plan), [len(plan)]),

@@ -178,12 +178,12 @@ def test_exceedances_count_all_combinations():
         offsets = rng.integers(-1, 2, 2).astype(float)
         sums = 1.0 + sum(np.meshgrid(*parts, offsets))
         wanted = [Fraction(int((sums > limit).sum()), sums.size) for limit in limits]
-        assert exceedances(Mixed(1.0, parts, 1, together=False), offsets, limits) == wanted
+        assert exceedances(Mixed(1.0, parts, together=False), offsets, limits) == wanted
         weights = rng.integers(1, 9, parts[0].size)
         likely = [
             sum(int(weights[1.0 + parts[0] + offset > limit].sum()) for offset in offsets) for limit in limits
         ]
-        weighted = Mixed(1.0, parts[:1], 1, together=True, weights=weights)
+        weighted = Mixed(1.0, parts[:1], together=True, weights=weights)
         assert exceedances(weighted, offsets, limits) == [Fraction(n, 2 * int(weights.sum())) for n in likely]
 
 

@@ -116,7 +116,7 @@ def test_only_positive_losses_have_logarithms(place, value):
 )
 def test_runs_that_diverged_count_beside_whole_runs(bad):
     document = put(put(TRACED, f"{T}.residuals", "per_run"), f"{T}.diverged", 2)
-    assert read(document).traced_law.counting.beside == 3
+    assert read(document).traced_law.beside == 3
     refused(read, document, bad)
 
 

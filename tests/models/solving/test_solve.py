@@ -212,7 +212,7 @@ def changed(plan, index, **fields):
     [
         (lambda plan: changed(plan, 0, resources=2.0), r"\(4\): sum of T\(k\) = .* exceeds T_max = 5 by"),
         (lambda plan: changed(plan, 2, resources=4.5), r"\(5\): epoch 3: x = 4.5 exceeds r\(n\) = 4 by 0.5"),
-        (lambda plan: changed(plan, 2, cluster="moon"), "cannot be evaluated: .*no cluster 'moon'"),
+        (lambda plan: changed(plan, 2, cluster="moon"), "cannot be evaluated: .*'moon' is not defined"),
         (lambda plan: altered(plan, instance="0" * 64), "cannot be evaluated: .*another instance"),
         (lambda plan: Plan(), r"\(3\): P\(l\(K\) > l_max\) = 1 exceeds 1 - omega = 0.3 by 0.7"),
     ],
