@@ -17,8 +17,13 @@ import numpy as np
 from depl.models.evaluation.end_law import EndLaw
 from depl.models.evaluation.in_scenarios import Drawn, TracedSample, epoch_gains, quantiles, switch_losses
 from depl.models.evaluation.traced_law import epochs_ahead, independent_step
-from depl.models.evaluation.traced_loss import basis, end_law, require_supported, untrained_law
-from depl.models.evaluation.traced_survival import traced_survival
+from depl.models.evaluation.traced_loss import (
+    basis,
+    end_law,
+    require_supported,
+    traced_survival,
+    untrained_law,
+)
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.foundation.interval import Interval
 from depl.models.problem.affine_law import Scale

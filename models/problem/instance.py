@@ -30,7 +30,7 @@ from depl.models.foundation.tables import frame_of
 from depl.models.foundation.wording import counted
 from depl.models.problem.clusters import Cluster, NodeGroup, require_values_or_groups
 from depl.models.problem.laws import Forbidden, Law, NonNegative, Positive, SwitchLaw, Zero
-from depl.models.problem.laws.soundness import require_sound
+from depl.models.problem.laws.registry import require_sound
 from depl.models.problem.learning import (
     ConstantImprovement,
     DataLaw,

@@ -25,7 +25,7 @@ from depl.models.foundation.tolerances import ATOM_TOLERANCE
 from depl.models.foundation.users_code import exits_are_errors
 from depl.models.problem.epochs import FinalLoss, Term
 from depl.models.problem.laws import Empirical, Law
-from depl.models.problem.laws.soundness import require_sound
+from depl.models.problem.laws.registry import require_sound
 from depl.models.risk.certify import SMALLEST_BUDGET, certified_quantile, certified_violation, has_contour
 from depl.models.risk.contour import typical_square
 from depl.models.risk.discrete import exact_quantile, exact_violation, is_discrete

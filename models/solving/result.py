@@ -24,7 +24,7 @@ from depl.models.foundation.tables import frame_of
 from depl.models.foundation.tolerances import counts_as_proved
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
-from depl.models.scenarios.evidence import ScenarioEvidence
+from depl.models.scenarios.draws import ScenarioEvidence
 from depl.models.solving.decisions import Decision
 
 

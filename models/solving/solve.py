@@ -27,8 +27,7 @@ from depl.models.foundation.tolerances import PROOF_TOLERANCE, counts_as_proved
 from depl.models.foundation.users_code import exits_are_errors
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Asked, Bounds, Claims, DualClaim, Plan, ScenarioClaim
-from depl.models.scenarios.draws import Scenarios
-from depl.models.scenarios.evidence import ScenarioEvidence, scenario_evidence
+from depl.models.scenarios.draws import ScenarioEvidence, Scenarios, scenario_evidence
 from depl.models.solving.interrupts import first_interrupt_ignored
 from depl.models.solving.methods import (
     Cutoff,

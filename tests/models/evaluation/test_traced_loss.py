@@ -16,17 +16,17 @@ from scipy import stats
 
 import depl
 from depl.benchmarks.figures.trajectory import trajectory
-from depl.models.evaluation import traced_survival as traced_module
+from depl.models.evaluation import traced_loss as traced_module
 from depl.models.evaluation.evaluate import evaluate, final_loss, plan_steps
 from depl.models.evaluation.traced_law import lent, runs_to_carry
 from depl.models.evaluation.traced_loss import (
     end_law,
     require_supported,
+    traced_survival,
     untrained_law,
     whole,
 )
 from depl.models.evaluation.traced_support import extreme_predictions, outside_support
-from depl.models.evaluation.traced_survival import traced_survival
 from depl.models.foundation.documents import decode_document, encode_document
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.problem.affine_law import Position

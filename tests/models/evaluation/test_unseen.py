@@ -17,9 +17,8 @@ import depl
 from depl.benchmarks.figures.trajectory import trajectory
 from depl.models.evaluation.evaluate import evaluate
 from depl.models.evaluation.loss_law import loss_law
-from depl.models.evaluation.traced_loss import UNEVALUATED, end_law
+from depl.models.evaluation.traced_loss import UNEVALUATED, end_law, traced_survival
 from depl.models.evaluation.traced_support import outside_support
-from depl.models.evaluation.traced_survival import traced_survival
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.policy import planning
 from depl.models.policy.planning import solve_policy

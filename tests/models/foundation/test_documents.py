@@ -20,10 +20,10 @@ from depl.models.foundation.documents import (
     encode_document,
     read_bytes,
     read_text,
+    require_single_keys,
     write_text,
 )
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.foundation.json_keys import require_single_keys
 from tests.problems import refusal
 
 

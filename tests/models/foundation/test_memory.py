@@ -1,5 +1,7 @@
 """What would take too much memory is refused before it is begun: what, how much, and what to do."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -68,6 +70,6 @@ def test_where_memory_ends_all_the_same_the_method_is_named(tiny, own_methods):
 def test_every_method_refuses_more_pairs_than_it_can_hold(tiny, bell, method, monkeypatch):
     """All but expected-greedy, which takes one model after the other, have a table of pairs."""
     monkeypatch.setattr(memory, "MOST_ENTRIES", 0)
-    monkeypatch.setattr(draws, "MOST_NUMBERS", 0)
-    with pytest.raises(NotCoveredError, match=r"pair.* of (at most|models)"):
+    monkeypatch.setattr(draws, "_ON_THE_WAY", math.inf)
+    with pytest.raises(NotCoveredError, match=r"(pair|drawing).* of (at most|models)"):
         depl.solve(bell if method == "expected-cost" else tiny, method)

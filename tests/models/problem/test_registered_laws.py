@@ -13,7 +13,7 @@ from scipy import stats
 import depl
 from depl.models.problem.instance import Instance, json_schema
 from depl.models.problem.laws import Law, Moments, Normal, register_law, registered_laws
-from depl.models.problem.laws.soundness import require_sound
+from depl.models.problem.laws.registry import require_sound
 from depl.models.problem.learning import ConstantImprovement
 from tests.cases.documents import put
 from tests.cases.gamma_law import BareGammaLaw, GammaLaw

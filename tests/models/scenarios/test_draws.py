@@ -21,9 +21,9 @@ from depl.models.scenarios.draws import (
     count_misses,
     draw_scenarios,
     given_scenarios,
+    scenario_evidence,
     scenario_losses,
 )
-from depl.models.scenarios.evidence import scenario_evidence
 from depl.models.solving.solve import solve
 from tests.problems import instance as made
 from tests.problems import model, student
