@@ -27,7 +27,7 @@ from depl.benchmarks.measure.registry import Goal, Row, Study
 from depl.benchmarks.studies.scale import FAMILIES
 from depl.cli import main
 from depl.commands.answer import ExitCode
-from depl.models.foundation.clock import cpu_seconds
+from depl.models.foundation.deadline import cpu_seconds
 from depl.models.solving.methods import registered
 
 _SIZES: Mapping[str, tuple[str, int, int, int, int]] = {

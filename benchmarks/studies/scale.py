@@ -18,7 +18,7 @@ from depl.benchmarks.measure.registry import Goal, Row, Study
 from depl.benchmarks.measure.solving import warm_up
 from depl.instances.heterogeneous import heterogeneous_instance_with_plan
 from depl.instances.regions import regional_instance_with_plan
-from depl.models.foundation.clock import cpu_seconds
+from depl.models.foundation.deadline import cpu_seconds
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 from depl.models.solving.defaults import DEFAULT_METHOD

@@ -8,8 +8,7 @@ import numpy as np
 from depl.benchmarks.figures.style import COLOURS, legend_beside, new_axes, plain, title_near
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.wording import number
-from depl.models.solving.budgets import Budget
-from depl.models.solving.edge import MARKS
+from depl.models.solving.edge import MARKS, Budget
 from depl.models.solving.front_points import Front
 from depl.models.solving.result import Solution
 

@@ -10,8 +10,8 @@ from depl.models.foundation.deadline import OutOfTimeError, deadline
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
-from depl.models.solving.budgets import Budget
 from depl.models.solving.early_stopping import EarlyStopping, early_stopping
+from depl.models.solving.edge import Budget
 from depl.models.solving.methods import Limits, default_method, find
 from depl.models.solving.result import Result, Termination
 from depl.models.verifier.verify import Report, verify

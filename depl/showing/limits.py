@@ -8,8 +8,7 @@ from depl.models.foundation.wording import aligned, counted, number, rounded_dow
 from depl.models.problem.allocation import allocate
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
-from depl.models.solving.budgets import Budget
-from depl.models.solving.edge import Edge, any_plan, nearest_values
+from depl.models.solving.edge import Budget, Edge, any_plan, nearest_values
 from depl.models.solving.result import Result, Termination
 from depl.models.solving.sensitivity import prices, rooms
 from depl.showing.results import state_of

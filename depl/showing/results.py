@@ -9,7 +9,7 @@ from depl.models.foundation.documents import document
 from depl.models.foundation.wording import counted, number, probability, rounded_down
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
-from depl.models.solving.budgets import Budget
+from depl.models.solving.edge import Budget
 from depl.models.solving.front_points import Front, FrontPoint
 from depl.models.solving.methods import Meaning, registered
 from depl.models.solving.replanning import Choice, Replanning

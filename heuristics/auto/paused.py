@@ -11,8 +11,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 
-from depl.models.foundation.clock import now
-from depl.models.foundation.deadline import LEEWAY, OutOfTimeError, deadline
+from depl.models.foundation.deadline import LEEWAY, OutOfTimeError, deadline, now
 from depl.models.problem.instance import Instance
 from depl.models.solving.methods import Limits, Outcome
 from depl.models.solving.result import Termination

@@ -20,7 +20,7 @@ from depl.instances.reductions.knapsack import (
     require_separable,
     whole_cost,
 )
-from depl.models.foundation.clock import now
+from depl.models.foundation.deadline import now
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.problem.instance import Cluster, ComputeTable, Dataset, Instance, Model, Target
 from depl.models.problem.laws import Deterministic, Zero

@@ -21,8 +21,7 @@ from depl.models.exact.plan_classes import Classes, plan_classes
 from depl.models.exact.reasons import obstacle
 from depl.models.exact.traced_schedules import Candidates, all_candidates
 from depl.models.exact.traced_verdicts import ScheduleVerdicts, UnderLaw, UnderScenarios
-from depl.models.foundation.clock import now
-from depl.models.foundation.deadline import OutOfTimeError
+from depl.models.foundation.deadline import OutOfTimeError, now
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.foundation.wording import choices_of, counted, probability
 from depl.models.problem.epochs import FinalLoss

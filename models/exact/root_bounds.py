@@ -25,8 +25,7 @@ from depl.models.exact.assignments import (
 from depl.models.exact.kernels import Sample, priced_prefixes
 from depl.models.exact.prices import Prices
 from depl.models.exact.sampled import CountedProblem, SampledProblem
-from depl.models.foundation.clock import now
-from depl.models.foundation.deadline import OutOfTimeError
+from depl.models.foundation.deadline import OutOfTimeError, now
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.search import golden_sections
 from depl.models.problem.laws import FloatArray

@@ -3,13 +3,37 @@
 Methods look at the clock between their steps, but a step can be long. So whatever may take long calls
 `keep_time` every few milliseconds, which raises `OutOfTimeError` once its solve is late by `LEEWAY`; whoever
 holds a plan or a bound catches it, as it catches an interrupt, and ends with that. Work outside of a solve
-has no deadline, and neither have the certificate and the check of the plan that a solve returns.
+has no deadline, and neither have the certificate and the check of the plan that a solve returns. The clock
+counts wall seconds, or CPU seconds where a measurement shares its machine.
 """
 
 import math
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+
+_counts_cpu = False
+
+
+def now() -> float:
+    """Seconds since some moment."""
+    return time.process_time() if _counts_cpu else time.perf_counter()
+
+
+@contextmanager
+def cpu_seconds() -> Iterator[None]:
+    """Inside, limits count the CPU seconds of this process: of a method on one thread, what it works itself.
+
+    For processes that do nothing else: limits that were made outside are not meant to be looked at inside.
+    """
+    global _counts_cpu
+    before, _counts_cpu = _counts_cpu, True
+    try:
+        yield
+    finally:
+        _counts_cpu = before
+
 
 LEEWAY = 0.5
 """Seconds of lateness before work is broken off, and again before what follows it is. Set by hand: most steps

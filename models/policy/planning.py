@@ -16,8 +16,7 @@ from typing import Literal
 import msgspec
 import numpy as np
 
-from depl.models.foundation.clock import now
-from depl.models.foundation.deadline import OutOfTimeError, deadline
+from depl.models.foundation.deadline import OutOfTimeError, deadline, now
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.foundation.users_code import exits_are_errors
 from depl.models.foundation.wording import probability

@@ -19,8 +19,7 @@ from depl.models.exact.counted import Counted
 from depl.models.exact.reasons import why_infeasible
 from depl.models.exact.sampled import SampledProblem
 from depl.models.exact.search import UNEXPLAINED, Search
-from depl.models.foundation.clock import now
-from depl.models.foundation.deadline import OutOfTimeError
+from depl.models.foundation.deadline import OutOfTimeError, now
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.foundation.tolerances import PROOF_TOLERANCE, counts_as_proved
 from depl.models.programs.attainable import attainable

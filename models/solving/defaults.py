@@ -10,7 +10,7 @@ DEFAULT_SCENARIOS = 100
 """S of a method that counts scenarios, unless the caller says more."""
 
 FRONTS_AGAINST = ("loss", "time", "probability")
-"""What the cost of a front may be against: the values of `depl.models.solving.budgets.Budget`."""
+"""What the cost of a front may be against: the values of `depl.models.solving.edge.Budget`."""
 
 FRONT_POINTS = 20
 """Budgets of a front, unless the caller says how many: steps of 5 % of the range."""

@@ -1,6 +1,6 @@
 """Fronts: the cost of certified plans against l_max, T_max or omega, each point with its own lower bound.
 
-Points help each other, as feasible sets are nested (`docs/fronts`; `depl.models.solving.budgets` names the
+Points help each other, as feasible sets are nested (`docs/fronts`; `depl.models.solving.edge` names the
 exception). The loosest budget is solved first, then the tightest, then the middle of what is left, and so on:
 a front that is stopped early is a coarse one. In the end the plans and bounds of all points are compared once
 more, after which cost and bound never fall from a looser budget to a tighter one.
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from depl.models.evaluation.evaluate import evaluate, plan_cost
-from depl.models.foundation.clock import now
+from depl.models.foundation.deadline import now
 from depl.models.foundation.documents import write_text
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.foundation.names import advice
@@ -21,16 +21,17 @@ from depl.models.foundation.users_code import exits_are_errors
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import NO_LAW
 from depl.models.problem.plan import Plan
-from depl.models.solving.budgets import Budget, with_cheapest_resources
 from depl.models.solving.defaults import FRONT_POINTS, FRONTS_AGAINST
 from depl.models.solving.edge import (
     ANY_GAP,
     ANY_LOOKS,
     MARKS,
+    Budget,
     default_range,
     halving_order,
     required_range,
     spread,
+    with_cheapest_resources,
 )
 from depl.models.solving.front_points import Front, FrontPoint, read_front
 from depl.models.solving.interrupts import first_interrupt_ignored, uninterrupted

@@ -18,7 +18,7 @@ from depl.models.foundation.tables import frame_of
 from depl.models.foundation.tolerances import PROOF_TOLERANCE
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
-from depl.models.solving.budgets import Budget
+from depl.models.solving.edge import Budget
 from depl.models.solving.methods import Outcome, find
 from depl.models.solving.result import Result, Solution, Termination
 from depl.models.solving.solve import VerificationError, verified_result
@@ -114,7 +114,7 @@ class Front(Shown):
 
     @property
     def nested(self) -> bool:
-        """Whether a budget says something about the others; see `depl.models.solving.budgets`."""
+        """Whether a budget says something about the others; see `depl.models.solving.edge`."""
         return self.against.nested(self.instance)
 
     @property

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import msgspec
 import numpy as np
 
-from depl.models.foundation.clock import now
+from depl.models.foundation.deadline import now
 from depl.models.foundation.errors import DeplError, InvalidInputError, NotCoveredError
 from depl.models.foundation.later import METHODS
 from depl.models.foundation.names import advice

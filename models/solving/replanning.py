@@ -17,7 +17,7 @@ import msgspec
 
 from depl.models.evaluation.evaluate import SITE_RULES, Evaluation, evaluate, law_of_end, plan_cost
 from depl.models.evaluation.loss_law import loss_law
-from depl.models.foundation.clock import now
+from depl.models.foundation.deadline import now
 from depl.models.foundation.interval import Interval
 from depl.models.foundation.showing import Shown
 from depl.models.foundation.tolerances import EXACT_ATOM_TOLERANCE, PROOF_TOLERANCE
@@ -25,7 +25,7 @@ from depl.models.foundation.users_code import exits_are_errors
 from depl.models.problem.instance import SMALLEST_VIOLATION_BUDGET, Instance
 from depl.models.problem.plan import Plan
 from depl.models.scenarios.draws import Scenarios
-from depl.models.solving.budgets import with_cheapest_resources
+from depl.models.solving.edge import with_cheapest_resources
 from depl.models.solving.methods import OnPhase, Progress, default_method, find, require_limits
 from depl.models.solving.observed_state import (
     State,

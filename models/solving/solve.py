@@ -18,8 +18,7 @@ import numpy as np
 from depl.models.evaluation.end_law import EndLaw
 from depl.models.evaluation.evaluate import Evaluation, evaluate, plan_cost
 from depl.models.evaluation.loss_law import loss_law
-from depl.models.foundation.clock import now
-from depl.models.foundation.deadline import LEEWAY, OutOfTimeError, deadline
+from depl.models.foundation.deadline import LEEWAY, OutOfTimeError, deadline, now
 from depl.models.foundation.errors import DeplError, InvalidInputError, NotCoveredError
 from depl.models.foundation.interval import Interval
 from depl.models.foundation.memory import MEMORY, memory_ceiling, require_gibibytes

@@ -17,7 +17,7 @@ from depl.benchmarks.measure.store import read_attempts
 from depl.instances.setups import load_setup
 from depl.models.programs.export import read_names
 from depl.models.scenarios.files import load_scenarios
-from depl.models.solving.budgets import Budget
+from depl.models.solving.edge import Budget
 from depl.models.solving.front_points import read_front
 from depl.models.traces.files import read_traces
 

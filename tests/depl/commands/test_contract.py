@@ -25,8 +25,8 @@ from depl.instances.training.families import FAMILIES
 from depl.instances.training.names import SHIPPED
 from depl.models.foundation.removed import SUCCESSORS
 from depl.models.policy.result import RUNGS
-from depl.models.solving.budgets import Budget
 from depl.models.solving.defaults import FRONTS_AGAINST
+from depl.models.solving.edge import Budget
 from depl.models.solving.methods import registered
 from depl.models.tool_logs.points import TOOLS
 from tests.cases.command_line import leaves, options_of

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 import depl
-from depl.models.foundation import clock as clock_module
+from depl.models.foundation import deadline as clock_module
 from depl.models.foundation.deadline import keep_time
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.wording import counter_probability, number

@@ -9,8 +9,7 @@ import pytest
 from depl.models.exact.listing import enumerate_plans
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.solving import front as module
-from depl.models.solving.budgets import Budget
-from depl.models.solving.edge import default_range
+from depl.models.solving.edge import Budget, default_range
 from depl.models.solving.front import front
 from depl.models.solving.methods import Limits
 from depl.models.solving.result import Termination

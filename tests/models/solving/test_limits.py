@@ -10,7 +10,7 @@ import pytest
 import depl
 from depl.heuristics.auto import method as automatic
 from depl.models.evaluation.evaluate import LEFT_OUT, evaluate
-from depl.models.foundation import clock as clocks
+from depl.models.foundation import deadline as clocks
 from depl.models.foundation import deadline as deadlines
 from depl.models.foundation.deadline import OutOfTimeError, keep_time
 from depl.models.risk import transforms

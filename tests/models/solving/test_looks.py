@@ -18,7 +18,7 @@ from depl.models.exact.choices import Choices
 from depl.models.exact.law_judge import Moments, random_terms
 from depl.models.exact.plan_classes import plan_classes
 from depl.models.exact.sampled import SampledProblem
-from depl.models.foundation import clock as clocks
+from depl.models.foundation import deadline as clocks
 from depl.models.foundation.deadline import LEEWAY, OutOfTimeError, deadline
 from depl.models.policy.dynamic import lower, upper
 from depl.models.policy.grid import Expectations, Grid

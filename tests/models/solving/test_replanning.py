@@ -9,7 +9,7 @@ import pytest
 
 import depl
 from depl.instances.spent_promise import promised_plan, spent_promise
-from depl.models.foundation import clock as clock_module
+from depl.models.foundation import deadline as clock_module
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.interval import Interval
 from depl.models.problem.plan import ClusterData, Plan
