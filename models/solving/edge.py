@@ -24,8 +24,8 @@ from depl.models.solving.solve import solve
 class Budget(Enum):
     """A limit that can be moved alone; a front varies one of the first three (`FRONTS_AGAINST`).
 
-    Feasible sets are *nested*: a plan of a tighter value is a plan of every looser one, and a lower bound of a
-    looser value holds at every tighter one (`docs/fronts`). One exception: under a traced law a plan is
+    Feasible sets are *nested*: a plan of a tighter value is a plan of every looser one, and a lower bound of
+    a looser value holds at every tighter one (`docs/fronts`). One exception: under a traced law a plan is
     refused whose omega-quantile lies below every loss that any run ever had
     (`depl.models.evaluation.traced_loss.below_all_seen`), and that quantile falls with omega. So a plan may
     be refused at a lower omega and accepted at a higher one, and nothing is concluded from one omega about
