@@ -7,7 +7,7 @@ is the final loss of the plan's first k epochs, so each point of the band is a c
 from collections.abc import Sequence
 from fractions import Fraction
 
-from depl.models.evaluation.loss_law import loss_law
+from depl.models.evaluation.loss_law import laws_after
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 
@@ -23,7 +23,7 @@ def trajectory(
     Left out is k = 0 where l(0) is not known.
     """
     chosen = [k for k in epochs if k or instance.rules.known_start]
-    laws = loss_law(instance).after_epochs(plan, chosen)
+    laws = laws_after(instance, plan, chosen)
     return [
         (k, law.mean(), law.quantile(1 - TAIL).lower, law.quantile(TAIL).upper)
         for k, law in zip(chosen, laws, strict=True)

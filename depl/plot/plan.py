@@ -21,7 +21,7 @@ from depl.benchmarks.figures.style import (
 )
 from depl.benchmarks.figures.trajectory import milestones
 from depl.models.evaluation.evaluate import epoch_times, plan_cost
-from depl.models.evaluation.loss_law import loss_law
+from depl.models.evaluation.loss_law import laws_after, loss_law
 from depl.models.evaluation.traced_loss import OutsideSupportError
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.wording import counted, counter_probability, number, probability, rounded_up
@@ -157,7 +157,7 @@ def _draw_band(instance: Instance, plan: Plan, axes: "Axes") -> str:
         points = _FITTED_POINTS if instance.has_memory else _POINTS
         law, chosen = loss_law(instance), milestones(plan, points)
         chosen = chosen if instance.rules.known_start else tuple(k for k in chosen if k)
-        courses = loss_law(_as_recorded(instance)).after_epochs(plan, chosen)
+        courses = laws_after(_as_recorded(instance), plan, chosen)
         ends = [
             [float(course.quantile(tail).upper) for course in courses]
             for tail in (1 - _TAIL, Fraction(1, 2), _TAIL)

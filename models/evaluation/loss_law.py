@@ -6,7 +6,7 @@ the loss before them (`depl.models.problem.traced_law`). Methods that know one k
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Protocol
@@ -60,9 +60,6 @@ class LossLaw(Protocol):
     def end(self, plan: Plan) -> EndLaw:
         """The law of l(K)."""
 
-    def after_epochs(self, plan: Plan, epochs: Sequence[int]) -> list[EndLaw]:
-        """The laws of l(k) for some k of 0, ..., K."""
-
     def steps(self, plan: Plan) -> list[LossStep]:
         """The steps whose composition is l(K); a `NotCoveredError` if epochs have no laws of their own."""
 
@@ -100,6 +97,12 @@ def loss_law(instance: Instance) -> LossLaw:
     return TracedLoss(instance, instance.traced_law)
 
 
+def laws_after(instance: Instance, plan: Plan, epochs: Iterable[int]) -> list[EndLaw]:
+    """The laws of l(k) for some k of 0, ..., K."""
+    law = loss_law(instance)
+    return [law.end(msgspec.structs.replace(plan, epochs=plan.epochs[:k])) for k in epochs]
+
+
 @dataclass(frozen=True)
 class IndependentLoss:
     """l(k) = l(k-1) + l_run(k) + l_sw(k), eq. (8), all increments independent of each other."""
@@ -112,11 +115,6 @@ class IndependentLoss:
     def end(self, plan: Plan) -> EndLaw:
         """The law of l(K)."""
         return EndLaw(compose(self.instance.target.initial_loss, self.steps(plan)))
-
-    def after_epochs(self, plan: Plan, epochs: Sequence[int]) -> list[EndLaw]:
-        """The laws of l(k)."""
-        steps = self.steps(plan)
-        return [EndLaw(compose(self.instance.target.initial_loss, steps[:k])) for k in epochs]
 
     def steps(self, plan: Plan) -> list[LossStep]:
         """The increments."""
@@ -194,10 +192,6 @@ class TracedLoss:
         if not plan.epochs:
             return untrained_law(self.traced, self.instance.target.initial_loss)
         return end_law(self.traced, plan.schedule)
-
-    def after_epochs(self, plan: Plan, epochs: Sequence[int]) -> list[EndLaw]:
-        """The laws of l(k)."""
-        return [self.end(msgspec.structs.replace(plan, epochs=plan.epochs[:k])) for k in epochs]
 
     def steps(self, plan: Plan) -> list[LossStep]:
         """The epochs, where residuals are independent and of the loss, without what plans deviate by."""

@@ -544,7 +544,7 @@ def require_single_keys(text: str) -> None:
     try:
         json.loads(text, object_pairs_hook=_without_content, parse_int=str, parse_float=str)
     except _TwiceError:  # only now does the place matter, which takes all the content
-        place = next(_twice("$", json.loads(text, object_pairs_hook=_Pairs, parse_int=str, parse_float=str)))
+        place = next(_twice("$", json.loads(text, object_pairs_hook=_marked, parse_int=str, parse_float=str)))
         raise InvalidInputError("is given twice in this object; keep one", place) from None
     except RecursionError as error:
         raise InvalidInputError("nested too deeply to be read", "$") from error
@@ -568,28 +568,27 @@ class _TwiceError(Exception):
     """An object has a key twice."""
 
 
-class _Pairs(list[tuple[str, Any]]):
-    """The keys and values of an object, as they are written."""
-
-
 def _without_content(pairs: list[tuple[str, Any]]) -> None:
     if len({key for key, _ in pairs}) < len(pairs):
         raise _TwiceError
 
 
+def _marked(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object in which `_TwiceError` stands in the place of what is given twice."""
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        found[key] = _TwiceError if key in found else value
+    return found
+
+
 def _twice(place: str, value: Any) -> Iterator[str]:
-    """Places of keys that their object has already: those of an object itself before those inside it."""
-    if not isinstance(value, list):
-        return
-    named = [(f"[{index}]", item) for index, item in enumerate(value)]
-    if isinstance(value, _Pairs):
-        named = [
-            (f".{key}" if _PLAIN.fullmatch(key) else f"[{json.dumps(key)}]", item) for key, item in value
-        ]
-    seen: set[str] = set()
-    for here, _ in named:
-        if here in seen:
-            yield place + here
-        seen.add(here)
-    for here, item in named:
-        yield from _twice(place + here, item)
+    """Places of keys that their object has already."""
+    if value is _TwiceError:
+        yield place
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _twice(f"{place}[{index}]", item)
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            named = f".{key}" if _PLAIN.fullmatch(key) else f"[{json.dumps(key)}]"
+            yield from _twice(place + named, item)
