@@ -56,12 +56,12 @@ if TYPE_CHECKING:  # for type checkers and editors; _HOMES reads it
     from depl.models.problem.plan import Plan as Plan
     from depl.models.problem.policy import Policy as Policy
     from depl.models.programs.finished import program as program
+    from depl.models.solving.front import Front as Front
     from depl.models.solving.front import front as front
-    from depl.models.solving.front_points import Front as Front
     from depl.models.solving.methods import Limits as Limits
     from depl.models.solving.methods import register as register
-    from depl.models.solving.observed_state import State as State
     from depl.models.solving.replanning import Replanning as Replanning
+    from depl.models.solving.replanning import State as State
     from depl.models.solving.replanning import replan as replan
     from depl.models.solving.result import Outcome as Outcome
     from depl.models.solving.result import Result as Result

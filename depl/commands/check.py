@@ -21,7 +21,7 @@ depl check tiny plan.json --json
 @given.as_json("the findings")
 def check(options: given.Options) -> Answer:
     """Verify a plan, independently of all solvers."""
-    from depl.models.scenarios.files import load_scenarios
+    from depl.models.scenarios.draws import load_scenarios
 
     instance = given.read_instance(options)
     plan, draws = given.read_plan(options.plan, instance), None

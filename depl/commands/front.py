@@ -84,7 +84,7 @@ def _found(options: given.Options) -> depl.Front:
 def _front_written(found: depl.Front, path: str | None) -> str:
     """Write the front as CSV; as JSON it is there already."""
     from depl.models.foundation.tables import shown
-    from depl.models.solving.front_points import COLUMNS
+    from depl.models.solving.front import COLUMNS
 
     if path is None or path.endswith(".json"):
         return f"front written to {path}" if path else ""

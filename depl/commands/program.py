@@ -42,7 +42,7 @@ def program(options: given.Options) -> Answer:
     solved, and the optimum is a lower bound; the first line of the file says which of the two it is.
     """
     from depl.models.programs.export import export, require_format
-    from depl.models.scenarios.files import load_scenarios
+    from depl.models.scenarios.draws import load_scenarios
 
     require_format(options.out, cones=options.form == "cone")
     instance, scenarios = given.read_instance(options), options.scenarios

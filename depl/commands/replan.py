@@ -57,7 +57,7 @@ def _state(path: str, instance: depl.Instance, plan: depl.Plan) -> depl.State:
     from depl.models.foundation.documents import read_text
     from depl.models.policy.controller import led
     from depl.models.policy.run_log import FORMAT
-    from depl.models.solving.observed_state import check_state, planned_state
+    from depl.models.solving.replanning import check_state, planned_state
 
     text = read_text(path)
     first, *more = text.split("\n", 1)

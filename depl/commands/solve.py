@@ -72,8 +72,7 @@ def read_scenarios(options: given.Options, instance: depl.Instance) -> Any:
     """How many, or those of a file, whose seed may be told only if it draws them."""
     import numpy as np
 
-    from depl.models.scenarios.draws import draw_scenarios
-    from depl.models.scenarios.files import load_scenarios
+    from depl.models.scenarios.draws import draw_scenarios, load_scenarios
     from depl.models.solving.methods import default_method, require_counting
 
     if not isinstance(options.scenarios, str):

@@ -9,7 +9,7 @@ from depl.benchmarks.figures.style import COLOURS, legend_beside, new_axes, plai
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.wording import number
 from depl.models.solving.edge import MARKS, Budget
-from depl.models.solving.front_points import Front
+from depl.models.solving.front import Front
 from depl.models.solving.result import Solution
 
 if TYPE_CHECKING:

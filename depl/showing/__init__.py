@@ -28,7 +28,7 @@ KINDS = {
     "depl.models.problem.instance.Instance": "depl.showing.instances:instance",
     "depl.models.problem.plan.Plan": "depl.showing.plans:plan",
     "depl.models.problem.policy.Policy": "depl.showing.policies:policy",
-    "depl.models.solving.front_points.Front": "depl.showing.results:front",
+    "depl.models.solving.front.Front": "depl.showing.results:front",
     "depl.models.solving.replanning.Replanning": "depl.showing.results:replanning",
     "depl.models.solving.result.Result": "depl.showing.results:result",
     "depl.models.tool_logs.importing.Imported": "depl.showing.runs:imported",

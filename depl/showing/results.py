@@ -10,7 +10,7 @@ from depl.models.foundation.wording import counted, number, probability, rounded
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 from depl.models.solving.edge import Budget
-from depl.models.solving.front_points import Front, FrontPoint
+from depl.models.solving.front import Front, FrontPoint
 from depl.models.solving.methods import Meaning, registered
 from depl.models.solving.replanning import Choice, Replanning
 from depl.models.solving.result import Result, Termination

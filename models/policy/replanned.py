@@ -18,14 +18,17 @@ from depl.models.policy.decisions import Continue, Reason, Stop, Switch
 from depl.models.policy.rules import DIVERGED, Standing
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
-from depl.models.solving.observed_state import (
+from depl.models.solving.replanning import (
+    Choice,
+    Replanning,
     State,
+    is_met,
     on_plan,
     planned_state,
     remaining_instance,
+    replan,
     sunk_cost,
 )
-from depl.models.solving.replanning import Choice, Replanning, is_met, replan
 from depl.models.solving.solve import solve
 
 

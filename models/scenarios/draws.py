@@ -12,18 +12,23 @@ Hence the first S scenarios of a larger sample with the same seed are the smalle
 """
 
 import hashlib
+import io
 import math
 import operator
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from depl.models.evaluation.evaluate import law_of_end
 from depl.models.evaluation.loss_law import loss_law
+from depl.models.foundation.archives import read_npz_arrays
 from depl.models.foundation.deadline import keep_time
+from depl.models.foundation.documents import write_bytes
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.foundation.memory import require_memory
 from depl.models.foundation.tolerances import ATOM_TOLERANCE
@@ -32,6 +37,15 @@ from depl.models.problem.instance import Instance
 from depl.models.problem.laws import NO_LAW, FloatArray
 from depl.models.problem.plan import Plan, ScenarioClaim
 from depl.models.risk.sampling import MonteCarloEstimate, monte_carlo_violation
+
+FORMAT = "depl-scenarios"
+VERSION = 1
+"""Version of the format."""
+
+_ARRAYS = "improvements", "switch_losses"
+_LONGEST_SEED = 1000
+"""Digits; Python itself reads about 4300."""
+
 
 _ON_THE_WAY = 32
 """Bytes per number while they are drawn: the stream, what is taken of it, and the quantiles."""
@@ -203,18 +217,6 @@ def count_misses(instance: Instance, losses: FloatArray) -> int:
     return int((losses > maximum + ATOM_TOLERANCE).sum())
 
 
-def _numbers(array: ArrayLike, place: str) -> FloatArray:
-    try:
-        return np.array(array, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise InvalidInputError(f"is no array of numbers ({error})", place) from error
-
-
-def _require_decimals(decimals: int | None) -> None:
-    if decimals is not None and not 0 <= decimals <= 8:
-        raise InvalidInputError(f"decimals must lie between 0 and 8, not {decimals}")
-
-
 FRESH_SIZE = 10_000
 """Fresh draws on which a plan is judged: set by hand. A share of 1 % is known to 10 %; four times as many
 halve that, in four times the time."""
@@ -257,3 +259,79 @@ def scenario_evidence(
         digest=scenarios.digest,
         fresh=fresh,
     )
+
+
+def save_scenarios(scenarios: Scenarios, path: str | Path) -> None:
+    """Write scenarios so that a reader sees the old file or the new one, never half of it.
+
+    It is numpy's npz, never a pickle, with ``format``, ``version``, ``improvements`` and ``switch_losses``,
+    and ``seed`` and ``decimals`` where the scenarios have them. Other programs read it by ``numpy.load``; for
+    arrays of another origin there is `given_scenarios`.
+
+    Raises
+    ------
+    InvalidInputError
+        If the file cannot be written.
+    """
+    content: dict[str, Any] = {"format": FORMAT, "version": VERSION}
+    content |= {name: getattr(scenarios, name) for name in _ARRAYS}
+    for name in ("seed", "decimals"):
+        if (value := getattr(scenarios, name)) is not None:
+            content[name] = str(value)  # seeds have no limit
+    page = io.BytesIO()
+    np.savez_compressed(page, **content)
+    write_bytes(path, page.getvalue())
+
+
+def load_scenarios(path: str | Path, instance: Instance) -> Scenarios:
+    """Read scenarios for an instance.
+
+    Raises
+    ------
+    InvalidInputError
+        If the file cannot be read, is of another format or version, or lacks an array; or if an array has
+        another shape than the instance needs or holds what is not a finite number. The path names the
+        file and the array.
+    """
+    content = read_npz_arrays(path)
+
+    def refuse(name: str, message: str) -> InvalidInputError:
+        return InvalidInputError(message, f"{path}: {name}")
+
+    for name in ("format", "version", *_ARRAYS):
+        if name not in content:
+            raise refuse(name, "is missing in the file; write it with save_scenarios")
+    form, version = str(content["format"]), str(content["version"])
+    if form != FORMAT:
+        raise refuse("format", f"is {form!r}; a {FORMAT!r} file is needed here")
+    if version != str(VERSION):
+        message = f"{version} is not known to this depl, which reads {VERSION}; update one of them"
+        raise refuse("version", message)
+    numbers: dict[str, int] = {}
+    for name in {"seed", "decimals"} & set(content):
+        text = str(content[name])
+        if not (text.isascii() and text.isdigit() and len(text) <= _LONGEST_SEED):
+            raise refuse(name, f"must be a whole number from 0 on, not {text[:40]}")
+        numbers[name] = int(text)
+    for name in _ARRAYS:
+        if content[name].dtype.kind not in "fiu":
+            raise refuse(name, f"holds {content[name].dtype}, not numbers")
+    try:
+        improvements, switches = (content[name] for name in _ARRAYS)
+        scenarios = given_scenarios(instance, improvements, switches, numbers.get("decimals"))
+    except InvalidInputError as error:
+        place = f"{path}: {error.path.removeprefix('.')}" if error.path else str(path)
+        raise InvalidInputError(error.message, place) from error
+    return replace(scenarios, seed=numbers.get("seed"))
+
+
+def _numbers(array: ArrayLike, place: str) -> FloatArray:
+    try:
+        return np.array(array, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(f"is no array of numbers ({error})", place) from error
+
+
+def _require_decimals(decimals: int | None) -> None:
+    if decimals is not None and not 0 <= decimals <= 8:
+        raise InvalidInputError(f"decimals must lie between 0 and 8, not {decimals}")

@@ -25,9 +25,8 @@ from depl.models.policy.controller import Controller, led
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 from depl.models.problem.policy import Policy
-from depl.models.scenarios.draws import draw_scenarios
-from depl.models.scenarios.files import load_scenarios, save_scenarios
-from depl.models.solving.observed_state import State, check_state
+from depl.models.scenarios.draws import draw_scenarios, load_scenarios, save_scenarios
+from depl.models.solving.replanning import State, check_state
 from depl.models.tool_logs import finding
 from depl.models.tool_logs.importing import Choices, import_logs
 from depl.models.traces.files import read_traces, write_traces

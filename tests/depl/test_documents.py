@@ -16,9 +16,9 @@ from depl.benchmarks.measure import results
 from depl.benchmarks.measure.store import read_attempts
 from depl.instances.setups import load_setup
 from depl.models.programs.export import read_names
-from depl.models.scenarios.files import load_scenarios
+from depl.models.scenarios.draws import load_scenarios
 from depl.models.solving.edge import Budget
-from depl.models.solving.front_points import read_front
+from depl.models.solving.front import read_front
 from depl.models.traces.files import read_traces
 
 HERE = Path(__file__).resolve().parents[1] / "data" / "documents"

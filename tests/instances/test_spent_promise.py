@@ -8,8 +8,7 @@ import depl
 from depl.instances.spent_promise import COSTS, VIOLATION, promised_plan, spent_promise
 from depl.models.evaluation.evaluate import evaluate
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.solving.observed_state import State
-from depl.models.solving.replanning import Choice, replan
+from depl.models.solving.replanning import Choice, State, replan
 
 FRACTIONS = [Fraction(5, 19), Fraction(9, 40), Fraction(18, 19)]
 

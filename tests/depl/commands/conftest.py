@@ -15,7 +15,7 @@ from depl.commands import fit
 from depl.instances.spent_promise import promised_plan, spent_promise
 from depl.models.estimation import instance as fitted
 from depl.models.policy import planning
-from depl.models.solving.observed_state import State
+from depl.models.solving.replanning import State
 from depl.models.traces.files import write_traces
 from depl.models.traces.table import Traces, joined
 from tests.cases import fit_cases, lost_run_cases

@@ -18,11 +18,11 @@ from depl.lessons.shipped import lessons
 from depl.models.policy.controller import Controller
 from depl.models.problem import instance, policy
 from depl.models.problem.instance import Instance
-from depl.models.scenarios.files import save_scenarios
+from depl.models.scenarios.draws import save_scenarios
 from depl.models.solving import front as front_module
 from depl.models.solving.methods import Outcome, Registered, register, ship
-from depl.models.solving.observed_state import State, planned_state
 from depl.models.solving.options import Option
+from depl.models.solving.replanning import State, planned_state
 from depl.models.solving.result import Termination
 from tests.cases.documents import put
 from tests.cases.verifier_scenarios_cases import claiming, own

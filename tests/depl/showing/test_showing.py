@@ -27,7 +27,7 @@ from depl.models.policy.result import PolicyResult
 from depl.models.policy.simulation import Simulation
 from depl.models.problem.plan import ClusterData
 from depl.models.problem.units import Units
-from depl.models.solving.observed_state import State
+from depl.models.solving.replanning import State
 from depl.models.tool_logs.importing import Choices, import_logs
 from depl.models.traces.same_runs import told_apart
 from depl.models.verifier.findings import passed

@@ -13,7 +13,7 @@ import pytest
 from depl.models.problem.instance import Instance
 from depl.models.programs.highs import OPTIONS
 from depl.models.programs.loop import solve_sampled
-from depl.models.scenarios.files import load_scenarios
+from depl.models.scenarios.draws import load_scenarios
 from depl.models.solving.methods import Limits, find
 from depl.models.solving.result import Termination
 from tests.cases.sampled_plans import HARD_OPTIMUM, hard_problem, meets_all

@@ -15,8 +15,13 @@ from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.instance import ConstantImprovement, Instance, TabledImprovement
 from depl.models.problem.laws import NO_LAW, Undeclared, Zero
 from depl.models.problem.plan import Bounds, Claims, Plan
-from depl.models.scenarios.draws import Scenarios, draw_scenarios, given_scenarios
-from depl.models.scenarios.files import load_scenarios, save_scenarios
+from depl.models.scenarios.draws import (
+    Scenarios,
+    draw_scenarios,
+    given_scenarios,
+    load_scenarios,
+    save_scenarios,
+)
 from depl.models.solving.solve import solve
 from depl.models.verifier.verify import verify
 from tests.cases.sampled_plans import cheapest

@@ -16,7 +16,7 @@ from depl.models.problem.instance import ComputeTable
 from depl.models.problem.laws import Deterministic
 from depl.models.problem.learning import InverseSqrtImprovement
 from depl.models.problem.plan import ClusterData, Plan
-from depl.models.solving.observed_state import (
+from depl.models.solving.replanning import (
     State,
     check_state,
     planned_state,

@@ -15,8 +15,15 @@ from depl.models.foundation.interval import Interval
 from depl.models.problem.plan import ClusterData, Plan
 from depl.models.problem.traced_law import Stage
 from depl.models.solving import replanning
-from depl.models.solving.observed_state import State, check_state, planned_state, remaining_instance
-from depl.models.solving.replanning import Choice, not_above, replan
+from depl.models.solving.replanning import (
+    Choice,
+    State,
+    check_state,
+    not_above,
+    planned_state,
+    remaining_instance,
+    replan,
+)
 from tests.cases.memory_cases import FAR, FULL, instance_of
 from tests.cases.traced_law_cases import halves, plan_of
 from tests.oracles.traced_law import Oracle
