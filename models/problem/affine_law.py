@@ -17,7 +17,6 @@ from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.laws import FloatArray
@@ -108,14 +107,11 @@ class AffineStep(Coefficients):
     ----------
     residuals : float array (n,)
         What e was in the pooled observations [loss]; after a fit their mean is 0.
-    runs : int
-        How many runs they are from.
     losses : (float, float)
         Least and greatest l(k-1) among them [loss].
     """
 
     residuals: FloatArray
-    runs: int
     losses: tuple[float, float]
 
     __eq__, __hash__ = object.__eq__, object.__hash__  # coefficients alone do not make two the same
@@ -292,7 +288,6 @@ class Epochs:
     """Every trained epoch of every run, in columns of equal length, with the maturity of its switch epoch."""
 
     place: Sequence[Position]
-    run: NDArray[np.int64]
     before: FloatArray
     after: FloatArray
     maturity: FloatArray
@@ -303,7 +298,6 @@ class Epochs:
         place = [item for run in places for item in run]
         return cls(
             place,
-            np.repeat(np.arange(len(places)), [len(run) for run in places]),
             np.concatenate([row[:-1] for row in losses]),
             np.concatenate([row[1:] for row in losses]),
             np.array([maturity(item.start) for item in place]),
@@ -437,7 +431,6 @@ def _step(epochs: Epochs, key: RowKey, row: Coefficients) -> AffineStep:
     return AffineStep(
         **vars(row),
         residuals=residuals,
-        runs=int(np.unique(epochs.run[pool]).size),
         losses=(float(before.min()), float(before.max())),
     )
 

@@ -72,7 +72,6 @@ def test_neighbouring_ages_are_pooled_until_there_are_enough_observations():
     assert law.rows[FULL, True, 2, None].ages == (2, 2)
     assert law.rows[FULL, True, 3, None].ages == (2, 4)
     assert law.rows[FULL, True, 5, None].ages == (3, 5)
-    assert law.rows[FULL, True, 5, None].runs == 10
     assert law.rows[FULL, True, 5, None].residuals.size == 20
     assert fit_affine(traces, least=10_000).rows[CUT, False, 4, FULL].ages == (2, 6)
 
