@@ -179,6 +179,7 @@ def test_what_cannot_be_kept_is_said_with_the_nearest_that_can(
 ):
     found = allocate(loads, maximum_time, deadline)
     assert (found.feasible, found.cost, found.time, found.fastest_time) == (False, math.inf, fastest, fastest)
+    assert found.multiplier == 0.0
     assert found.fastest_epoch == max(a.communication + a.work / a.capacity for a in loads)
     assert found.resources.tolist() == [a.capacity if a.work else 0 for a in loads]
     assert re.search(reason, found.reason)
@@ -293,6 +294,7 @@ def test_at_any_scale_plans_are_optimal_alone_and_together_with_a_bound_that_is_
 def test_without_a_time_row_only_the_multiplier_zero_says_anything():
     loads = [SMALL, LARGE]
     assert dual_bound(loads, 0.0, None, 3.5) == pytest.approx(allocate(loads, None, 3.5).cost, rel=1e-14)
+    assert dual_bound(loads, 0.0, None, 3.5) < allocate(loads, None, 3.5).cost  # lowered by its rounding
     assert dual_bound(loads, 1.0, None, 3.5) == -math.inf
     assert dual_bound(loads, 3.0, 100.0, 2.0) == math.inf  # one cannot keep the deadline
 
