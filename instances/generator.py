@@ -238,8 +238,8 @@ def _stage(
 
 
 def _dataset(rng: np.random.Generator, index: int) -> Dataset:
-    volume = _rounded(rng.uniform(0.5, 2))
-    work = _rounded(volume * rng.uniform(0.5, 1.5)) if rng.random() < 0.3 else None
+    volume = rounded(rng.uniform(0.5, 2))
+    work = rounded(volume * rng.uniform(0.5, 1.5)) if rng.random() < 0.3 else None
     return Dataset(name=f"d{index + 1}", volume=volume, work=work)
 
 
@@ -254,8 +254,8 @@ def _models(
         tables = _compute(rng, demand, longest, datasets) if rng.random() < 0.1 else None
         yield Model(
             name=f"m{index + 1}",
-            size=_rounded(size),
-            demand=_rounded(demand),
+            size=rounded(size),
+            demand=rounded(demand),
             improvement=improvement,
             compute=tables,
         )
@@ -273,7 +273,7 @@ def _improvement(
     if shape == "inverse_sqrt":
         scale = math.sqrt(1 + longest / 2 + offset)  # coefficient 1 in the middle
         return InverseSqrtImprovement(
-            scale=_rounded(scale), offset=_rounded(offset), noise=_noise(rng, mean, deviation)
+            scale=rounded(scale), offset=rounded(offset), noise=_noise(rng, mean, deviation)
         )
     if shape == "constant":
         return ConstantImprovement(noise=_noise(rng, mean, deviation))
@@ -297,11 +297,11 @@ def _noise(
 ) -> ImprovementLaw:
     """A law of about this mean and standard deviation; of a random kind unless one is given."""
     kind = _kind(rng) if kind is None else kind
-    average, variance = _rounded(mean), _rounded(deviation**2)
+    average, variance = rounded(mean), rounded(deviation**2)
     if kind == "inverse_gamma":
         if rng.random() < 0.2:
-            shape = _rounded((mean / deviation) ** 2 + 2)
-            return InverseGamma(shape=shape, scale=_rounded(mean * (shape - 1)))
+            shape = rounded((mean / deviation) ** 2 + 2)
+            return InverseGamma(shape=shape, scale=rounded(mean * (shape - 1)))
         return InverseGamma(mean=average, variance=variance)
     if kind == "normal":
         return Normal(mean=average, variance=variance)
@@ -314,8 +314,8 @@ def _noise(
 
 def _observed(rng: np.random.Generator, mean: float, deviation: float) -> Empirical:
     count = int(rng.integers(3, 9))
-    values = tuple(_rounded(value) for value in rng.normal(mean, deviation, count))
-    weights = tuple(_rounded(weight) for weight in rng.uniform(0.5, 2, count)) if rng.random() < 0.3 else None
+    values = tuple(rounded(value) for value in rng.normal(mean, deviation, count))
+    weights = tuple(rounded(weight) for weight in rng.uniform(0.5, 2, count)) if rng.random() < 0.3 else None
     return Empirical(values=values, weights=weights)
 
 
@@ -332,7 +332,7 @@ def _compute(
         ComputeTable(
             dataset=name,
             epochs=tuple(
-                0.0 if rest else _rounded(demand * work * factor)
+                0.0 if rest else rounded(demand * work * factor)
                 for rest, factor in zip(idle, rng.uniform(0.7, 1.3, longest), strict=True)
             ),
         )
@@ -350,9 +350,9 @@ def _clusters(rng: np.random.Generator, count: int, largest: Model, work: float)
         nodes = int(rng.integers(2, 5)) if rng.random() < 0.2 else 1
         yield Cluster(
             name=f"c{index + 1}",
-            capacity=_rounded(capacity / nodes),
-            bandwidth=_rounded(bandwidth),
-            unit_cost=_rounded(unit_cost),
+            capacity=rounded(capacity / nodes),
+            bandwidth=rounded(bandwidth),
+            unit_cost=rounded(unit_cost),
             nodes=nodes,
         )
         grows = rng.choice(["capacity", "bandwidth", "both"])
@@ -372,7 +372,7 @@ def _transfers(
         if len(clusters) == 1 or homes[index] != place:
             epoch = cluster.nodes * cluster.unit_cost * cluster.capacity
             yield Transfer(
-                dataset=item.name, cluster=cluster.name, cost=_rounded(epoch * rng.uniform(0.02, 0.5))
+                dataset=item.name, cluster=cluster.name, cost=rounded(epoch * rng.uniform(0.02, 0.5))
             )
 
 
@@ -398,19 +398,19 @@ def _switches(rng: np.random.Generator, models: Sequence[Model]) -> tuple[Switch
 
 def _switch_law(rng: np.random.Generator, typical: float) -> SwitchLaw:
     """A loss of 3 to 30 % of a typical improvement; truncated Student-t in half of the cases."""
-    location = _rounded(typical * rng.uniform(0.03, 0.3))
-    scale = _rounded(location * rng.uniform(0.1, 0.4))
+    location = rounded(typical * rng.uniform(0.03, 0.3))
+    scale = rounded(location * rng.uniform(0.1, 0.4))
     kind = rng.choice(
         ["truncated", "student_t", "normal", "deterministic", "empirical"], p=[0.5, 0.1, 0.15, 0.15, 0.1]
     )
     freedom = int(rng.integers(3, 9))
     if kind == "truncated":
-        upper = _rounded(3 * location)
+        upper = rounded(3 * location)
         return StudentT(degrees_of_freedom=freedom, location=location, scale=scale, lower=0, upper=upper)
     if kind == "student_t":
         return StudentT(degrees_of_freedom=freedom, location=location, scale=scale)
     if kind == "normal":
-        return Normal(mean=location, variance=_rounded(scale**2))
+        return Normal(mean=location, variance=rounded(scale**2))
     if kind == "deterministic":
         return Deterministic(value=location)
     return _observed(rng, location, scale)
@@ -419,23 +419,23 @@ def _switch_law(rng: np.random.Generator, typical: float) -> SwitchLaw:
 def _data_law(rng: np.random.Generator, datasets: Sequence[Dataset]) -> DataLaw | None:
     """No law in one case of five; K^ of the least volume is at most a few times K^ of all."""
     volume = math.fsum(item.volume for item in datasets)
-    base = _rounded(rng.uniform(0.1, 1)) if rng.random() < 0.5 else 0.0
+    base = rounded(rng.uniform(0.1, 1)) if rng.random() < 0.5 else 0.0
     kind = rng.choice(["none", "log", "inverse_log", "power", "table"], p=[0.2, 0.2, 0.2, 0.25, 0.15])
     if kind == "none":
         return None
     if kind == "log":
-        slope = _rounded(rng.uniform(0.1, 0.6))
-        return LogDataLaw(a=_rounded(1 + slope * math.log(base + volume)), b=slope, base_volume=base)
+        slope = rounded(rng.uniform(0.1, 0.6))
+        return LogDataLaw(a=rounded(1 + slope * math.log(base + volume)), b=slope, base_volume=base)
     if kind == "inverse_log":
         return InverseLogDataLaw(base_volume=base)
     if kind == "power" or len(datasets) > _MOST_TABLED:
-        return PowerDataLaw(p=_rounded(rng.uniform(0.2, 0.9)), base_volume=base)
+        return PowerDataLaw(p=rounded(rng.uniform(0.2, 0.9)), base_volume=base)
     return _data_table(rng, datasets)
 
 
 def _data_table(rng: np.random.Generator, datasets: Sequence[Dataset]) -> TableDataLaw:
     """1 + the weights of the data left out, each dataset with a random weight: falls as data joins."""
-    weights = {item.name: _rounded(rng.uniform(0.05, 0.8)) for item in datasets}
+    weights = {item.name: rounded(rng.uniform(0.05, 0.8)) for item in datasets}
     subsets = [
         chosen for size in range(1, len(weights) + 1) for chosen in itertools.combinations(weights, size)
     ]
@@ -443,7 +443,7 @@ def _data_table(rng: np.random.Generator, datasets: Sequence[Dataset]) -> TableD
         subsets=tuple(
             SubsetEpochs(
                 datasets=chosen,
-                epochs=_rounded(1 + math.fsum(weights[name] for name in weights if name not in chosen)),
+                epochs=rounded(1 + math.fsum(weights[name] for name in weights if name not in chosen)),
             )
             for chosen in subsets
         )
@@ -458,10 +458,10 @@ def _with_limits(rng: np.random.Generator, draft: Instance) -> Instance:
     chosen = int(order[rng.integers(_REFERENCE_PLANS // 3)])
     fall = max(-quantiles[chosen], 0.1)
     reached = fall * rng.uniform(0.9, 1.02)
-    initial = _rounded(fall * rng.uniform(1.2, 3))
+    initial = rounded(fall * rng.uniform(1.2, 3))
     return draft.replace(
         initial_loss=initial,
-        maximum_loss=_rounded(initial - reached, 4),
+        maximum_loss=rounded(initial - reached, 4),
         **_time_limits(rng, [demand for _, _, demand in plans[chosen].epochs]),
     )
 
@@ -481,8 +481,8 @@ def _time_limits(rng: np.random.Generator, demands: Sequence[Load]) -> dict[str,
     fraction = rng.uniform(0.35, 0.9)
     times = [item.work / (fraction * item.capacity) + item.communication for item in demands]
     kind = rng.choice(["time", "round", "both"], p=[0.45, 0.3, 0.25])
-    total = _rounded(math.fsum(times))
-    deadline = _rounded(max(times) * rng.uniform(1, 1.4))
+    total = rounded(math.fsum(times))
+    deadline = rounded(max(times) * rng.uniform(1, 1.4))
     return {
         "maximum_time": None if kind == "round" else total,
         "round_deadline": None if kind == "time" else deadline,
@@ -496,7 +496,7 @@ def _drawn_count(rng: np.random.Generator, name: str, bounds: Range) -> int:
     return int(rng.integers(least, greatest + 1))
 
 
-def _rounded(value: float, figures: int = 3) -> float:
+def rounded(value: float, figures: int = 3) -> float:
     """``value`` to a few significant figures, as a person would write it."""
     return float(f"{value:.{figures}g}")
 

@@ -38,10 +38,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from depl.instances.generator import rounded
 from depl.instances.price_surface import PriceSurface
-from depl.models.evaluation.evaluate import plan_steps
+from depl.models.evaluation.evaluate import epoch_loads, epoch_times, plan_steps
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.problem.epochs import Load, compose, load
+from depl.models.problem.epochs import compose
 from depl.models.problem.instance import (
     Cluster,
     DataLaw,
@@ -281,11 +282,8 @@ def limited(
     transfers : callable
         Draws the rows of transfers for an amount of cost, 1 to 8 % of what the plan pays for computing.
     """
-    loads = [
-        load(draft, number, epoch.model, epoch.cluster, plan.datasets(epoch.cluster))
-        for number, epoch in enumerate(plan.epochs, start=1)
-    ]
-    times = [_duration(item, epoch) for item, epoch in zip(loads, plan.epochs, strict=True)]
+    loads = epoch_loads(draft, plan)
+    times = epoch_times(draft, plan)
     cost = math.fsum(item.price * epoch.resources for item, epoch in zip(loads, plan.epochs, strict=True))
     loss = compose(0.0, plan_steps(draft, plan))
     quantile = certified_quantile(loss, draft.target.violation_budget).upper
@@ -299,10 +297,6 @@ def limited(
     )
     instance = instance.replace(name=f"{draft.name}-{instance.fingerprint[:8]}")
     return instance, Plan(instance=instance.fingerprint, data=plan.data, epochs=plan.epochs)
-
-
-def _duration(item: Load, epoch: PlannedEpoch) -> float:
-    return item.work / epoch.resources + item.communication
 
 
 def _reference_plan(rng: np.random.Generator, draft: Instance, market: _Market) -> Plan:
@@ -385,11 +379,6 @@ def moved(
             if place != home:
                 cost = rounded(unit * item.volume**exponent * float(prices[home, place]))
                 yield Transfer(dataset=item.name, cluster=cluster.name, cost=cost)
-
-
-def rounded(value: float, figures: int = 3) -> float:
-    """``value`` to a few significant figures, as a person would write it."""
-    return float(f"{value:.{figures}g}")
 
 
 def rounded_up(value: float, figures: int = 5) -> float:

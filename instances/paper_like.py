@@ -9,13 +9,15 @@ in which every model trains for an equal stretch, the fastest first: l_max is wh
 T_max the time it takes with half of the capacity. As resources cost money, T_max binds in every plan.
 """
 
+import functools
 import math
 from collections.abc import Iterator
 
 import numpy as np
 
+from depl.instances.generator import rounded
 from depl.instances.tiny_sampled import SampledInstance
-from depl.models.problem.epochs import load
+from depl.models.evaluation.evaluate import epoch_times
 from depl.models.problem.instance import Cluster, Dataset, Instance, Model, Target, Transfer
 from depl.models.problem.laws import InverseGamma, StudentT
 from depl.models.problem.learning import InverseSqrtImprovement, PowerDataLaw
@@ -30,6 +32,7 @@ CHEAP_SWITCHES = (0.05, 0.15)
 
 _EFFORT = 0.5
 """Share of the capacity with which the reference plan just keeps T_max."""
+_rounded = functools.partial(rounded, figures=4)
 
 
 def paper_like(
@@ -53,7 +56,7 @@ def paper_like(
     instance = draft.replace(
         initial_loss=initial,
         maximum_loss=round(initial + change, 4),
-        maximum_time=_rounded(_time(draft, reference)),
+        maximum_time=_rounded(math.fsum(epoch_times(draft, reference))),
     )
     return SampledInstance(instance.replace(name=f"paper-like-{instance.fingerprint[:8]}"), sample)
 
@@ -168,16 +171,3 @@ def _reference_plan(instance: Instance) -> Plan:
             for k in range(length)
         ),
     )
-
-
-def _time(instance: Instance, plan: Plan) -> float:
-    asked = [
-        (load(instance, k, epoch.model, epoch.cluster, plan.datasets(epoch.cluster)), epoch.resources)
-        for k, epoch in enumerate(plan.epochs, start=1)
-    ]
-    return math.fsum(item.work / resources + item.communication for item, resources in asked)
-
-
-def _rounded(value: float, figures: int = 4) -> float:
-    """``value`` to a few significant figures, as a person would write it."""
-    return float(f"{value:.{figures}g}")

@@ -30,6 +30,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from depl.instances.generator import rounded
 from depl.instances.heterogeneous import (
     apart,
     charged,
@@ -38,7 +39,6 @@ from depl.instances.heterogeneous import (
     limited,
     moved,
     require_sizes,
-    rounded,
     with_data,
 )
 from depl.models.problem.epoch_costs import price

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from depl.instances.generator import random_instance, random_plan
+from depl.models.evaluation.evaluate import epoch_loads
 from depl.models.problem.allocation import allocate
-from depl.models.problem.epochs import load
 from depl.models.problem.instance import Instance, Switch, Transfer
 from depl.models.problem.laws import Empirical, FloatArray, Normal, SwitchLaw
 from depl.models.problem.plan import Plan
@@ -135,8 +135,5 @@ def _reached(instance: Instance, scenarios: Scenarios, plan: Plan) -> float:
 
 
 def _in_time(instance: Instance, plan: Plan) -> bool:
-    loads = [
-        load(instance, k, epoch.model, epoch.cluster, plan.datasets(epoch.cluster))
-        for k, epoch in enumerate(plan.epochs, start=1)
-    ]
+    loads = epoch_loads(instance, plan)
     return allocate(loads, instance.target.maximum_time, instance.target.round_deadline).feasible
