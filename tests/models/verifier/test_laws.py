@@ -140,3 +140,9 @@ def test_a_shipped_law_may_have_values_below_zero_or_start_there(monkeypatch):
 def test_a_law_that_the_verifier_was_not_given_is_named():
     with pytest.raises(TypeError, match="no density of Even"):
         ends(Increment(Fraction(1), Even(lower=0.0, upper=2.0)))
+
+
+def test_panels_are_no_longer_than_asked_for():
+    assert verifier_laws._subdivided(np.array([0.0, 1.0, 1.3]), 0.4).tolist() == pytest.approx(
+        [0, 1 / 3, 2 / 3, 1, 1.3]
+    )

@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Callable, Iterator
+from fractions import Fraction
 from functools import cache
 from typing import Any
 
@@ -17,7 +18,7 @@ from depl.models.problem.instance import Instance
 from depl.models.problem.laws import Law, Lognormal, Normal
 from depl.models.problem.policy import Policy
 from depl.models.problem.traced_law import TracedLaw
-from depl.models.verifier import policy_ends
+from depl.models.verifier import policies, policy_ends
 from depl.models.verifier.findings import Kind
 from depl.models.verifier.laws import Increment, decimal
 from depl.models.verifier.policies import PolicyReport, verify_policy
@@ -28,7 +29,7 @@ from tests.cases.memory_cases import FAR, FULL, instance_of, random_law, run_of
 from tests.cases.policy_cases import TWO, tiny
 from tests.cases.traced_law_cases import full_then_far
 from tests.oracles.policy_processes import Counting, tree_of
-from tests.problems import atoms, student
+from tests.problems import atoms, gains, model, student
 
 
 @cache
@@ -76,6 +77,11 @@ def at(path: str, value: Any) -> Callable[[Any], None]:
         document[last] = value(document[last]) if callable(value) else value
 
     return change
+
+
+def renamed(name: str, new: str) -> Callable[[Any], None]:
+    """The change of a document that names something otherwise, wherever it does."""
+    return lambda document: document.update(json.loads(json.dumps(document).replace(f'"{name}"', f'"{new}"')))
 
 
 def test_a_policy_that_was_planned_is_accepted_and_its_claims_are_those_of_the_chain():
@@ -147,6 +153,8 @@ def test_every_number_that_is_altered_is_objected_to_or_what_is_claimed_still_ho
         ("rows", at("nodes.1.rows", lambda rows: [{"upto": 0, "action": 0}, *rows])),  # in one cell alone
         ("rows", at("nodes.0.rows.-1.action", -1)),  # in the highest cells alone
         ("nodes", at("nodes", lambda nodes: [*nodes, nodes[-1]])),
+        ("nodes", renamed("small", "none")),
+        ("nodes", renamed("site", "none")),
     ],
 )
 def test_what_is_wrong_is_named(rule: str, change: Any):
@@ -161,6 +169,14 @@ def test_what_is_wrong_is_named(rule: str, change: Any):
             {"sites, memory", "nodes"},
         ),
         (at("other_switches", {"type": "forbidden"}), {"Sec. III, switches"}),
+        (at("models.0.improvement.noise", {"type": "undeclared"}), {"law"}),
+        (
+            lambda d: (
+                d["clusters"].append(d["clusters"][0] | {"name": "other"})
+                or d["datasets"][0].update(clusters=["other"])
+            ),
+            {"data", "nodes"},
+        ),
         (at("target.maximum_time", 2.5), {"(4)"}),
         (at("target.maximum_time", 3 / (1 + 0.9e-9)), set()),
         (at("target.maximum_time", 3 / (1 + 1.1e-9)), {"(4)"}),
@@ -173,6 +189,63 @@ def test_a_policy_is_held_against_the_limits_of_its_instance(change: Any, rules:
     change(document)
     other = Instance.from_json(json.dumps(document))
     assert failing(altered(other, policy, at("instance", other.fingerprint))) == rules
+
+
+def test_data_that_a_policy_names_itself_are_accepted_where_they_may_be_used():
+    named = [{"cluster": "site", "datasets": ["data"]}]
+    assert altered(*planned(), at("data", named)).ok
+
+
+def test_tolerances_are_relative_to_what_they_belong_to():
+    """A price of a failure to 1e-9 of what rules it, a shift to some units in the last place of the grid."""
+    instance, policy = planned()
+    price, grid = policy.failure_cost, policy.grid
+    largest = max(abs(grid.origin), abs(grid.origin + grid.cells * grid.step), abs(grid.limit))
+    assert price > 5
+    assert largest < 0.9 or largest > 1.2
+    for share, wrong in ((-0.9, set()), (0.9, set()), (-1.1, {"failure_cost"}), (1.1, {"failure_cost"})):
+        given = {"failure_cost": price * (1 + share * 1e-9), "multiplier": 2 * price}
+        assert (
+            failing(altered(instance, policy, lambda d, given=given: d.update(given))) & {"failure_cost"}
+            == wrong
+        )
+    shift = policy.nodes[0].trainings[0].shift
+    for share, wrong in ((0.9, set()), (1.1, {"law"})):
+        moved = at("nodes.0.trainings.0.shift", shift + share * policies._SHIFT_ROUNDING * largest)
+        assert failing(altered(instance, policy, moved)) & {"law"} == wrong
+
+
+def test_epochs_are_asked_for_by_their_number():
+    """Improvements of every epoch differ."""
+    improving = gains(*(atoms(0.1 * k, 0.1 * k + 0.2) for k in (1, 2, 3)))
+    instance = tiny(0.1, 0.4, maximum_epochs=3).replace(models=(model("small", improving, 1.0, 0),))
+    report = verify_policy(instance, of_cells(128, instance, failure_cost=50.0))
+    assert report.ok, report.failures
+    assert report.course.epochs > 1
+
+
+@pytest.mark.parametrize("away", [-1, 0, 1])
+def test_an_exact_probability_is_worked_out_in_fractions(away, monkeypatch):
+    """The tree of all runs says what it is; a part in 10^15 more is refuted, however it is claimed."""
+    instance, policy = planned()
+    exact = 1 - tree_of(instance).followed(policy)[1]
+    claimed = exact + away * Fraction(1, 10**15)
+    change = at("certificate.exactly", f"{claimed.numerator}/{claimed.denominator}")
+    assert failing(altered(instance, policy, change)) == ({"(3)"} if away > 0 else set())
+    reached = float(exact) if Fraction(float(exact)) > exact else math.nextafter(float(exact), 1)
+    above = altered(instance, policy, lambda d: change(d) or at("certificate.reached", reached)(d))
+    assert "(3)" in failing(above)
+    monkeypatch.setattr(policy_ends, "_MOST_MOVES", 1)
+    (finding,) = altered(instance, policy, change).failures
+    assert finding.kind is Kind.UNDECIDED
+    asked = instance.replace(quantile_level=math.nextafter(float(exact), 1))
+
+    def of_other(document: Any) -> None:
+        change(document)
+        document.update(instance=asked.fingerprint, quantile_level=asked.target.quantile_level)
+
+    monkeypatch.undo()
+    assert "(3)" in failing(altered(asked, policy, of_other))
 
 
 @pytest.mark.parametrize("training", [0, 1])
@@ -227,21 +300,26 @@ def test_a_run_that_meets_the_target_before_training_is_no_success_that_was_paid
         [(-1.0, Normal(mean=0.3, variance=0.04)), (2.0, Normal(mean=0.1, variance=0.01))],
         [(-1.0, Lognormal(mean=0.3, variance=0.02)), (1.0, student(3.0, 0.1, 0.05)), (1.0, atoms(0.0, 0.25))],
         [(-1.0, Lognormal(mean=0.3, variance=0.02)), (1.0, student(3.0, 0.1, 0.05, -0.1, 0.2))],
+        [(-1.0, Normal(mean=0.3, variance=0.04)), *[(1.0, Normal(mean=0.1, variance=0.01))] * 2],
+        [(-1.0, Lognormal(mean=0.3, variance=0.02)), (1.0, student(1.5, 0.1, 0.5))],  # reaches far beyond
     ],
 )
-def test_cells_of_a_noise_hold_the_share_of_draws_that_falls_in_them(terms: list[tuple[float, Law]]):
-    increments = [Increment(decimal(coefficient), law) for coefficient, law in terms]
+@pytest.mark.parametrize(("low", "high"), [(-12, 6), (-3, 1)])
+def test_cells_of_a_noise_hold_the_share_of_draws_in_them(
+    terms: list[tuple[float, Law]], low: int, high: int
+):
     """Of two laws with densities, too, which are summed in parts of cells."""
+    increments = [Increment(decimal(coefficient), law) for coefficient, law in terms]
     rng, step, draws = np.random.default_rng(8), 0.05, 400_000
     noise = Noise.of(increments)
     drawn = sum(float(item.coefficient) * item.law.sample(rng, draws) for item in increments)
-    found = noise.on_cells(step, -12, 6)
+    found = noise.on_cells(step, low, high)
     cells = np.ceil(drawn / step - EDGE)
     shares = [np.mean(cells == found.first + place) for place in range(found.masses.size)]
     error = 5 * np.sqrt(0.25 / draws)
     assert np.abs(found.masses - shares).max() < error
-    assert found.below == pytest.approx(np.mean(cells < -12), abs=error)
-    assert found.above == pytest.approx(np.mean(cells > 6), abs=error)
+    assert found.below == pytest.approx(np.mean(cells < low), abs=error)
+    assert found.above == pytest.approx(np.mean(cells > high), abs=error)
     assert math.fsum([*found.masses, found.below, found.above, found.lost]) == pytest.approx(1, abs=1e-13)
 
 

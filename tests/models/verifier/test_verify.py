@@ -278,6 +278,14 @@ def test_every_claim_altered_is_refused_by_its_name_and_what_says_less_is_not(
         assert math.isnan(amount) or failure.amount == pytest.approx(amount, rel=1e-6)
 
 
+@pytest.mark.parametrize(("lower", "fine"), [(6.25, True), (6.3, False)])
+def test_a_quantile_is_the_least_loss_that_keeps_its_level_also_with_equality(tiny, claimed, lower, fine):
+    """P(l > 6.25) = P(l > 6.3) = 1/4 = 1 - omega."""
+    claims = changed(claimed.claims, quantile=Bounds(lower=lower, upper=7), violation=None)
+    report = verify(tiny.replace(quantile_level=0.75), changed(claimed, claims=claims), most_plans=0)
+    assert {item.equation for item in report.failures} == (set() if fine else {"claim: quantile"})
+
+
 def test_claims_about_a_smooth_loss_are_confirmed_up_to_the_accuracy_of_the_verifier(bell, steady_plan):
     instance = bell.replace(quantile_level=0.4)
     quantile = 6 + math.sqrt(2) * float(stats.norm.ppf(0.4))
