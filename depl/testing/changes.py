@@ -1,11 +1,12 @@
 """Changes of a problem of which it is known what they do to the cost of the cheapest plan."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from enum import Enum
+from typing import Any, TypeVar
 
 import numpy as np
-from msgspec import structs
+from msgspec import Struct, structs
 
 from depl.models.problem.instance import Instance, Model, Switch
 from depl.models.problem.laws import (
@@ -21,6 +22,8 @@ from depl.models.problem.laws import (
 from depl.models.problem.learning import Improvement, TabledImprovement
 from depl.models.scenarios.draws import Scenarios
 from depl.testing.problems import Problem
+
+T = TypeVar("T", bound=Struct)
 
 
 class Effect(Enum):
@@ -51,24 +54,28 @@ class Change:
     exact: bool = False
 
 
-def _cost(factor: float) -> Callable[[Problem], Problem]:
-    def change(problem: Problem) -> Problem:
-        instance = problem.instance
-        clusters = tuple(
-            structs.replace(item, unit_cost=item.unit_cost * factor) for item in instance.clusters
-        )
-        transfers = tuple(structs.replace(row, cost=row.cost * factor) for row in instance.transfers)
-        return replace(problem, instance=instance.replace(clusters=clusters, transfers=transfers))
-
-    return change
+_COST, _TIME, _LOSS = 64.0, 1 / 32, 16.0
+"""Powers of two, by which units change."""
 
 
-def _time(factor: float) -> Callable[[Problem], Problem]:
-    def change(problem: Problem) -> Problem:
-        models = tuple(_worked(model, factor, size=model.size * factor) for model in problem.instance.models)
-        return _longer(factor)(replace(problem, instance=problem.instance.replace(models=models)))
+def _of_instance(changed: Callable[[Instance], dict[str, Any]]) -> Callable[[Problem], Problem]:
+    """A change of some fields of the instance, which leaves the scenarios as they are."""
+    return lambda problem: replace(problem, instance=problem.instance.replace(**changed(problem.instance)))
 
-    return change
+
+def _scaled_field(things: Iterable[T], name: str, factor: float) -> tuple[T, ...]:
+    """All things with so many times what they have under a name."""
+    return tuple(structs.replace(item, **{name: getattr(item, name) * factor}) for item in things)
+
+
+def _cost(instance: Instance) -> dict[str, Any]:
+    clusters = _scaled_field(instance.clusters, "unit_cost", _COST)
+    return {"clusters": clusters, "transfers": _scaled_field(instance.transfers, "cost", _COST)}
+
+
+def _time(instance: Instance) -> dict[str, Any]:
+    models = tuple(_worked(model, _TIME, size=model.size * _TIME) for model in instance.models)
+    return {"models": models, **_longer(instance, _TIME)}
 
 
 def _worked(model: Model, factor: float, **changes: object) -> Model:
@@ -80,43 +87,32 @@ def _worked(model: Model, factor: float, **changes: object) -> Model:
     return structs.replace(model, demand=model.demand * factor, compute=compute, **changes)
 
 
-def _longer(factor: float) -> Callable[[Problem], Problem]:
-    def change(problem: Problem) -> Problem:
-        target = problem.instance.target
-        given = {name: getattr(target, name) for name in ("maximum_time", "round_deadline")}
-        limits = {name: value * factor for name, value in given.items() if value is not None}
-        return replace(problem, instance=problem.instance.replace(**limits))
-
-    return change
+def _longer(instance: Instance, factor: float = 1.3) -> dict[str, Any]:
+    given = {name: getattr(instance.target, name) for name in ("maximum_time", "round_deadline")}
+    return {name: value * factor for name, value in given.items() if value is not None}
 
 
-def _loss(factor: float) -> Callable[[Problem], Problem | None]:
-    """Powers of two: increments are scaled without rounding, so that ties stay ties."""
-
-    def change(problem: Problem) -> Problem | None:
-        instance, sample = problem.instance, problem.scenarios
-        laws = [*(row.law for row in instance.switches), instance.other_switches]
-        counted = sample is not None
-        scaled = [law if counted and law.constant is None else _scaled_law(law, factor) for law in laws]
-        if None in scaled or (sample is not None and sample.decimals is not None):
-            return None
-        rules = [_scaled(model.improvement, factor, counted) for model in instance.models]
-        target = instance.target
-        changed = instance.replace(
-            initial_loss=target.initial_loss * factor,
-            maximum_loss=target.maximum_loss * factor,
-            models=tuple(
-                structs.replace(m, improvement=rule) for m, rule in zip(instance.models, rules, strict=True)
-            ),
-            switches=tuple(
-                structs.replace(row, law=law) for row, law in zip(instance.switches, scaled, strict=False)
-            ),
-            other_switches=scaled[-1],
-        )
-        drawn = sample and Scenarios(sample.improvements * factor, sample.switch_losses * factor)
-        return Problem(changed, drawn)
-
-    return change
+def _loss(problem: Problem) -> Problem | None:
+    """By a power of two: increments are scaled without rounding, so that ties stay ties."""
+    instance, sample, factor = problem.instance, problem.scenarios, _LOSS
+    laws = [*(row.law for row in instance.switches), instance.other_switches]
+    counted = sample is not None
+    scaled = [law if counted and law.constant is None else _scaled_law(law, factor) for law in laws]
+    if None in scaled or (sample is not None and sample.decimals is not None):
+        return None
+    target, pairs = instance.target, zip(instance.switches, scaled, strict=False)
+    changed = instance.replace(
+        initial_loss=target.initial_loss * factor,
+        maximum_loss=target.maximum_loss * factor,
+        models=tuple(
+            structs.replace(model, improvement=_scaled(model.improvement, factor, counted))
+            for model in instance.models
+        ),
+        switches=tuple(structs.replace(row, law=law) for row, law in pairs),
+        other_switches=scaled[-1],
+    )
+    drawn = sample and Scenarios(sample.improvements * factor, sample.switch_losses * factor)
+    return Problem(changed, drawn)
 
 
 def _scaled(rule: Improvement, factor: float, counted: bool) -> Improvement:
@@ -217,45 +213,34 @@ def _copied_cluster(problem: Problem) -> Problem:
     return replace(problem, instance=changed)
 
 
-def _looser(problem: Problem) -> Problem:
-    target = problem.instance.target
+def _looser(instance: Instance) -> dict[str, Any]:
+    target = instance.target
     room = 0.3 * (target.initial_loss - target.maximum_loss)
-    return replace(
-        problem, instance=problem.instance.replace(maximum_loss=target.maximum_loss + max(room, 0.0))
-    )
+    return {"maximum_loss": target.maximum_loss + max(room, 0.0)}
 
 
-def _surer(problem: Problem) -> Problem:
-    level = problem.instance.target.quantile_level
-    return replace(problem, instance=problem.instance.replace(quantile_level=(1 + level) / 2))
+def _surer(instance: Instance) -> dict[str, Any]:
+    return {"quantile_level": (1 + instance.target.quantile_level) / 2}
 
 
-def _roomier(problem: Problem) -> Problem:
-    clusters = tuple(structs.replace(item, capacity=2 * item.capacity) for item in problem.instance.clusters)
-    return replace(problem, instance=problem.instance.replace(clusters=clusters))
+def _roomier(instance: Instance) -> dict[str, Any]:
+    return {"clusters": _scaled_field(instance.clusters, "capacity", 2)}
 
 
-def _freer(problem: Problem) -> Problem:
+def _freer(instance: Instance) -> dict[str, Any]:
     """Without rules of sites; what a plan may not do is not free of charge, so transfers stay."""
-    instance = problem.instance
-    changed = instance.replace(
-        clusters=tuple(structs.replace(item, memory=None) for item in instance.clusters), deployable=None
-    )
-    return replace(problem, instance=changed)
+    clusters = tuple(structs.replace(item, memory=None) for item in instance.clusters)
+    return {"clusters": clusters, "deployable": None}
 
 
 def _shorter(problem: Problem) -> Problem:
     """One epoch less, with the first epochs of the same scenarios."""
     count, sample = problem.instance.target.maximum_epochs - 1, problem.scenarios
-    changed = _of_epochs(problem.instance, count)
+    changed = problem.instance.replace(maximum_epochs=count)
     cut = sample and Scenarios(
         sample.improvements[:, :count], sample.switch_losses[:, :count], decimals=sample.decimals
     )
     return Problem(changed, cut)
-
-
-def _of_epochs(instance: Instance, count: int) -> Instance:
-    return instance.replace(maximum_epochs=count)
 
 
 def _never_switched(problem: Problem) -> Problem:
@@ -266,18 +251,18 @@ def _never_switched(problem: Problem) -> Problem:
 
 
 CHANGES = {
-    "the unit of cost": Change(Effect.SAME, _cost(64.0), 64.0, exact=True),
-    "the unit of time": Change(Effect.SAME, _time(1 / 32), exact=True),
-    "the unit of loss": Change(Effect.SAME, _loss(16.0)),
+    "the unit of cost": Change(Effect.SAME, _of_instance(_cost), _COST, exact=True),
+    "the unit of time": Change(Effect.SAME, _of_instance(_time), exact=True),
+    "the unit of loss": Change(Effect.SAME, _loss),
     "order": Change(Effect.SAME, _order),
     "a copy of a model": Change(Effect.SAME, _copied_model(1.0)),
     "a model that needs more": Change(Effect.SAME, _copied_model(1.5)),
     "a copy of a cluster": Change(Effect.EASIER, _copied_cluster),
-    "more time": Change(Effect.EASIER, _longer(1.3)),
-    "a higher loss": Change(Effect.EASIER, _looser),
-    "more capacity": Change(Effect.EASIER, _roomier),
-    "fewer rules": Change(Effect.EASIER, _freer),
-    "a higher probability": Change(Effect.HARDER, _surer),
+    "more time": Change(Effect.EASIER, _of_instance(_longer)),
+    "a higher loss": Change(Effect.EASIER, _of_instance(_looser)),
+    "more capacity": Change(Effect.EASIER, _of_instance(_roomier)),
+    "fewer rules": Change(Effect.EASIER, _of_instance(_freer)),
+    "a higher probability": Change(Effect.HARDER, _of_instance(_surer)),
     "an epoch less": Change(Effect.HARDER, _shorter),
     "no switches": Change(Effect.HARDER, _never_switched),
 }

@@ -2,6 +2,7 @@
 
 import functools
 import math
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import msgspec
@@ -21,6 +22,8 @@ from depl.models.risk.transforms import centred_log_transform, transformable
 from depl.testing.promises import BrokenPromiseError
 
 Numbers = FloatArray | NDArray[np.complex128]
+Relation = tuple[str, object, str]
+"""What holds of a law, whether it does, and what was found in its place."""
 LEVELS = np.array([1e-12, 1e-6, 0.01, 0.2, 0.5, 0.8, 0.99])
 _ORDER, _HALVINGS = 20, 400
 
@@ -47,29 +50,24 @@ def check_law(law: Law, reference: Any = None) -> None:
         With the first relation that does not hold.
     """
     if law.forbids or not law.declared:
-        checks = [_nothing]
+        checks: list[Callable[[Law], Iterator[Relation]]] = [_nothing]
     elif law.has_atoms or law.constant is not None:
         checks = [_values]
     else:
         known = law.scipy if reference is None else reference
         checks = [functools.partial(check, reference=known) for check in _OF_A_DENSITY]
     for check in [*checks, _document, _wording, _fit]:
-        check(law)
+        for relation, holds, found in check(law):
+            if not holds:
+                raise BrokenPromiseError(repr(law), relation, found)
 
 
-def _require(law: Law, relation: str, *, condition: object, found: str) -> None:
-    if not condition:
-        raise BrokenPromiseError(repr(law), relation, found)
-
-
-def _require_close(
-    law: Law, relation: str, found: Numbers, true: Numbers, within: float | FloatArray
-) -> None:
+def _close(relation: str, found: Numbers, true: Numbers, within: float | FloatArray) -> Relation:
     """Every number of an array within an absolute tolerance; what is no number is not."""
     off = np.atleast_1d(np.abs(found - true) - within)
     worst = int(np.argmax(np.where(np.isfinite(off), off, math.inf)))
     said, right = (np.atleast_1d(item)[worst] for item in (found, true))
-    _require(law, relation, condition=off[worst] <= 0, found=f"{said}, where {right} is true")
+    return relation, off[worst] <= 0, f"{said}, where {right} is true"
 
 
 @functools.lru_cache(maxsize=64)
@@ -86,72 +84,68 @@ def quantile_nodes(reference: Any) -> tuple[FloatArray, FloatArray]:
     return points, np.concatenate([masses, masses])
 
 
-def _moments(law: Law, reference: Any) -> None:
+def _moments(law: Law, reference: Any) -> Iterator[Relation]:
     """Mean, variance, and the bound of the third absolute moment."""
     points, weights = quantile_nodes(reference)
     mean, variance = law.moments()
     size = abs(mean) + math.sqrt(variance if math.isfinite(variance) else mean**2)
     true = float(weights @ points)
-    _require(
-        law, "the mean", condition=abs(true - mean) <= 1e-7 * size, found=f"{mean}, the integral is {true}"
-    )
+    yield "the mean", abs(true - mean) <= 1e-7 * size, f"{mean}, the integral is {true}"
     if not math.isfinite(variance):
         return
     centred = points - mean
     true = float(weights @ centred**2)
     near = math.isclose(true, variance, rel_tol=1e-6)
-    _require(law, "the variance", condition=near, found=f"{variance}, the integral is {true}")
+    yield "the variance", near, f"{variance}, the integral is {true}"
     bound, true = law.third_moment(), float(weights @ np.abs(centred) ** 3)
     below = not math.isfinite(bound) or true <= bound * (1 + 1e-9)
-    _require(law, "the third moment", condition=below, found=f"bounded by {bound}, the integral is {true}")
+    yield "the third moment", below, f"bounded by {bound}, the integral is {true}"
 
 
-def _tails(law: Law, reference: Any) -> None:
+def _tails(law: Law, reference: Any) -> Iterator[Relation]:
     """Density, both tails and quantiles, within the errors that the law grants."""
     points = np.concatenate([reference.ppf(LEVELS), reference.isf(LEVELS)])
     slack = law.survival_slack(points)
-    _require(law, "the slack of its tails", condition=0 < slack < 1e-9, found=f"{slack}")
+    yield "the slack of its tails", 0 < slack < 1e-9, f"{slack}"
     for name, found, true in (
         ("P(X > x)", law.survival(points), reference.sf(points)),
         ("P(X <= x)", law.cdf(points), reference.cdf(points)),
     ):
-        _require_close(law, name, found, true, law.tail_error * true + 2 * slack)
+        yield _close(name, found, true, law.tail_error * true + 2 * slack)
     density = reference.pdf(points)
-    _require_close(law, "the density", law.density(points), density, 1e-9 * density)
+    yield _close("the density", law.density(points), density, 1e-9 * density)
     size = float(np.abs(points).max()) + 1e-300
     for name, found, true in (
         ("quantiles", law.quantile(LEVELS), reference.ppf(LEVELS)),
         ("upper quantiles", law.quantile(LEVELS, upper=True), reference.isf(LEVELS)),
         ("the quantiles of draws", law.inverse_cdf(LEVELS), reference.ppf(LEVELS)),
     ):
-        _require_close(law, name, found, true, 1e-7 * np.abs(true) + 1e-9 * size)
+        yield _close(name, found, true, 1e-7 * np.abs(true) + 1e-9 * size)
     sensitivity = law.argument_sensitivity(float(np.abs(points).max()))
     most = float(np.max(np.abs(points) * density))
     bounded = sensitivity is None or most <= sensitivity * (1 + 1e-9)
-    _require(law, "the sensitivity", condition=bounded, found=f"bounded by {sensitivity}, it is {most}")
+    yield "the sensitivity", bounded, f"bounded by {sensitivity}, it is {most}"
 
 
-def _support(law: Law, reference: Any) -> None:
+def _support(law: Law, reference: Any) -> Iterator[Relation]:
     """All quantiles inside, and no mass outside."""
     low, high = law.support()
     points = np.concatenate([reference.ppf(LEVELS), reference.isf(LEVELS)])
     inside = low <= points.min() <= points.max() <= high and (low >= 0 or not law.positive)
-    _require(law, "the support", condition=inside, found=f"[{low}, {high}]")
+    yield "the support", inside, f"[{low}, {high}]"
     for point in [end + step for end, step in ((low, -1.0), (high, 1.0)) if math.isfinite(end)]:
         empty = float(law.density(point)) == 0 and float(law.cdf(point)) == (0 if point < low else 1)
-        _require(law, "the support", condition=empty, found=f"mass at {point}, outside of [{low}, {high}]")
+        yield "the support", empty, f"mass at {point}, outside of [{low}, {high}]"
 
 
-def _transform(law: Law, reference: Any) -> None:
+def _transform(law: Law, reference: Any) -> Iterator[Relation]:
     """log E exp(-z (X - E X)) within its error bound and that of the quantile nodes."""
     domain = law.transform_domain()
     if domain is None:
         told = bool(law.without_transform) and not transformable(Term(-1.0, law))
-        _require(law, "no transform", condition=told, found="not said why")
+        yield "no transform", told, "not said why"
         rests = law.decays or law.tilts
-        _require(
-            law, "no transform", condition=not rests, found="it decays or tilts all the same, as it says"
-        )
+        yield "no transform", not rests, "it decays or tilts all the same, as it says"
         return
     points, weights = quantile_nodes(reference)
     mean, width = law.moments().mean, float(reference.ppf(0.75) - reference.ppf(0.25))
@@ -161,12 +155,12 @@ def _transform(law: Law, reference: Any) -> None:
     found, error = centred_log_transform(law, z)
     true = np.log(np.exp(-z[:, None] * (points - mean)) @ weights)
     true += 2j * math.pi * np.round((found - true).imag / (2 * math.pi))
-    _require_close(law, "the transform", found, true, error + 1e-8)
+    yield _close("the transform", found, true, error + 1e-8)
     small = bool(np.all(error < 1e-10))
-    _require(law, "the error of the transform", condition=small, found=f"up to {error.max()}")
+    yield "the error of the transform", small, f"up to {error.max()}"
 
 
-def _decay(law: Law, reference: Any) -> None:
+def _decay(law: Law, reference: Any) -> Iterator[Relation]:
     """Whether the modulus of the transform is log-log concave, where the law says so."""
     del reference
     if law.decays:
@@ -175,12 +169,10 @@ def _decay(law: Law, reference: Any) -> None:
         z = np.asarray((0.5 + 1j * t) / width, dtype=np.complex128)
         logs = centred_log_transform(law, z)[0].real
         concave = bool(np.all(np.diff(logs, 2) <= 1e-9 * (1 + np.abs(logs[1:-1]))))
-        _require(
-            law, "decays", condition=concave, found="the modulus of its transform is not log-log concave"
-        )
+        yield "decays", concave, "the modulus of its transform is not log-log concave"
 
 
-def _tilt(law: Law, reference: Any) -> None:
+def _tilt(law: Law, reference: Any) -> Iterator[Relation]:
     """H, B, T and F of the table at its nodes against expectations under the tilt."""
     if not law.tilts:
         return
@@ -201,43 +193,39 @@ def _tilt(law: Law, reference: Any) -> None:
         ("the third tilted cumulant", nodes.third[0], third, 1e-5, 1e-9),
     ):
         near = math.isclose(found, true, rel_tol=relative, abs_tol=absolute)
-        _require(law, name, condition=near, found=f"{found}, the integral is {true}")
+        yield name, near, f"{found}, the integral is {true}"
 
 
-def _draws(law: Law, reference: Any) -> None:
+def _draws(law: Law, reference: Any) -> Iterator[Relation]:
     """Of a fixed seed, judged by Kolmogorov and Smirnov; equal generators draw alike."""
     drawn = law.sample(np.random.default_rng(20), 4000)
     likely = drawn.shape == (4000,) and stats.kstest(drawn, reference.cdf).pvalue > 1e-3
-    _require(law, "draws", condition=likely, found="they do not follow its distribution")
+    yield "draws", likely, "they do not follow its distribution"
     again = law.sample(np.random.default_rng(20), 4000)
-    _require(
-        law, "draws", condition=np.array_equal(drawn, again), found="equal generators draw other numbers"
-    )
+    yield "draws", np.array_equal(drawn, again), "equal generators draw other numbers"
 
 
 _OF_A_DENSITY = (_moments, _tails, _support, _transform, _decay, _tilt, _draws)
 
 
-def _values(law: Law) -> None:
+def _values(law: Law) -> Iterator[Relation]:
     """A law without a density: moments, tails, support and draws against its values and their weights."""
     values, weights = law.atoms() if law.has_atoms else (np.array([law.constant]), np.ones(1))
     mean, variance = law.moments()
     true = float(weights @ values)
-    _require_close(law, "the mean", np.array(mean), np.array(true), 1e-9 * (1 + abs(true)))
-    _require_close(
-        law, "the variance", np.array(variance), weights @ (values - mean) ** 2, 1e-9 * (1 + variance)
-    )
+    yield _close("the mean", np.array(mean), np.array(true), 1e-9 * (1 + abs(true)))
+    yield _close("the variance", np.array(variance), weights @ (values - mean) ** 2, 1e-9 * (1 + variance))
     ends = law.support() == (values.min(), values.max())
-    _require(law, "the support", condition=ends, found=f"{law.support()}")
+    yield "the support", ends, f"{law.support()}"
     drawn = law.sample(np.random.default_rng(3), 2000)
     for value, weight in zip(values, weights, strict=True):
         share = float((drawn == value).mean())
-        _require(law, "draws", condition=abs(share - weight) < 0.05, found=f"{value} in {share} of them")
+        yield "draws", abs(share - weight) < 0.05, f"{value} in {share} of them"
         step = float(law.cdf(value) - law.cdf(value - 1e-9))
-        _require_close(law, "P(X = x)", np.array(step), np.array(weight), 1e-9)
+        yield _close("P(X = x)", np.array(step), np.array(weight), 1e-9)
 
 
-def _nothing(law: Law) -> None:
+def _nothing(law: Law) -> Iterator[Relation]:
     """Whatever asks for a probability is refused."""
     for ask in (
         law.moments,
@@ -249,10 +237,10 @@ def _nothing(law: Law) -> None:
             found = ask()
         except NotCoveredError:
             continue
-        _require(law, "an undeclared law", condition=False, found=f"it answers {found}")
+        yield "an undeclared law", False, f"it answers {found}"
 
 
-def _document(law: Law) -> None:
+def _document(law: Law) -> Iterator[Relation]:
     """Read and written where it may stand, with its tag; equal laws are equal and hash alike."""
     kept = []
     if type(law).for_improvements:
@@ -260,24 +248,24 @@ def _document(law: Law) -> None:
     if type(law).for_switches:
         kept.append(_read_back(Switch(previous="a", following="b", law=law)).law)
     same = all(found == law and hash(found) == hash(law) for found in kept)
-    _require(law, "its document", condition=same, found="another law is read back")
+    yield "its document", same, "another law is read back"
 
 
 def _read_back(record: Any) -> Any:
     return decode(msgspec.json.encode(record), type(record))
 
 
-def _wording(law: Law) -> None:
+def _wording(law: Law) -> Iterator[Relation]:
     """A few words without Python in them."""
     words = law.in_words()
-    _require(law, "words", condition=words and not set("<>{}=_") & set(words), found=repr(words))
+    yield "words", words and not set("<>{}=_") & set(words), repr(words)
 
 
 _FITTED = {"inverse_gamma", "lognormal", "normal", "student_t"}
 """Shipped laws whose fits are written elsewhere, and not as `Law.fitted`."""
 
 
-def _fit(law: Law) -> None:
+def _fit(law: Law) -> Iterator[Relation]:
     """The family, fitted to 40,000 draws, has quantiles near those of the law."""
     if law.family is None or law.has_atoms or not (law.parameters() or law.family in _FITTED):
         return
@@ -287,4 +275,4 @@ def _fit(law: Law) -> None:
     drawn = law.sample(np.random.default_rng(7), 40_000)
     found = family.fit(drawn[None])
     levels = np.array([0.1, 0.5, 0.9])
-    _require_close(law, "its fit", family.cdf(found, np.quantile(drawn, levels)[None])[0], levels, 0.012)
+    yield _close("its fit", family.cdf(found, np.quantile(drawn, levels)[None])[0], levels, 0.012)
