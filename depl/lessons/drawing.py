@@ -1,6 +1,6 @@
 """Drawings of the lessons: a small instance, plans as paths, sets of items, curves, plans as marks.
 
-Every drawing is one line of a lesson: without axes it makes a figure of its own and shows it.
+Every drawing is one line of a lesson: it makes a figure and shows it.
 """
 
 import contextlib
@@ -27,47 +27,34 @@ _MIDDLE: dict[str, Any] = {"ha": "center", "va": "center"}
 
 
 @contextlib.contextmanager
-def drawn_on(axes: Axes | None, width: float, height: float) -> Iterator[Axes]:
-    """The axes as given, or those of a new figure of this size in inches, which is shown in the end."""
-    if axes is None:
-        (axes,) = _new(1, 1, width, height)
-        yield axes
-        plt.show()
-    else:
-        yield axes
+def _shown(width: float, height: float, rows: int = 1, columns: int = 1) -> Iterator[list[Axes]]:
+    """The axes of a new figure of this size in inches, which is shown in the end."""
+    figure = plt.figure(figsize=(width, height), layout="constrained")
+    yield list(figure.subplots(rows, columns, squeeze=False).flat)
+    plt.show()
 
 
 def draw_instance(instance: Instance) -> None:
-    """Draw clusters, models and transfers with their numbers, side by side in a new figure."""
-    plot.instance(instance, _new(1, 3, 10.5, 3.9))
-    plt.show()
+    """Draw clusters, models and transfers with their numbers, side by side."""
+    with _shown(10.5, 3.9, columns=3) as panels:
+        plot.instance(instance, panels)
 
 
 def draw_plan(instance: Instance, plan: Plan) -> None:
-    """Draw the epochs of a plan and beneath them the course of its loss, in a new figure."""
-    upper, lower = _new(2, 1, 7.5, 5.0)
-    plot.plan(instance, plan, (upper, lower))
-    plt.show()
-
-
-def _new(rows: int, columns: int, width: float, height: float) -> list[Axes]:
-    figure = plt.figure(figsize=(width, height), layout="constrained")
-    return list(figure.subplots(rows, columns, squeeze=False).flat)
+    """Draw the epochs of a plan and beneath them the course of its loss."""
+    with _shown(7.5, 5.0, rows=2) as (upper, lower):
+        plot.plan(instance, plan, (upper, lower))
 
 
 def draw_choices(
-    rows: Sequence[str],
-    notes: Sequence[Sequence[str]],
-    path: Sequence[int],
-    title: str = "",
-    axes: Axes | None = None,
+    rows: Sequence[str], notes: Sequence[Sequence[str]], path: Sequence[int], title: str
 ) -> None:
     """Draw one column of choices per epoch and a plan as a path through them.
 
     ``rows`` are the names of the choices from top to bottom, ``path`` the choice of every epoch; ``notes``
     holds what stands in the circle of an epoch (first index) and a choice (second).
     """
-    with drawn_on(axes, 6.4, 1.2 + 0.4 * len(rows)) as drawn:
+    with _shown(6.4, 1.2 + 0.4 * len(rows)) as (drawn,):
         for epoch, texts in enumerate(notes):
             for choice, text in enumerate(texts):
                 face = "#cfe3f1" if path[epoch] == choice else "white"
@@ -82,9 +69,9 @@ def draw_choices(
         drawn.spines[:].set_visible(False)
 
 
-def draw_knapsacks(bag: Knapsack, wanted: float, axes: Axes | None = None) -> None:
+def draw_knapsacks(bag: Knapsack, wanted: float) -> None:
     """Draw the value of every set of a few items against its weight, with the capacity and a wanted value."""
-    with drawn_on(axes, 6.4, 3.6) as drawn:
+    with _shown(6.4, 3.6) as (drawn,):
         sizes = range(len(bag) + 1)
         for items in itertools.chain.from_iterable(itertools.combinations(sizes[:-1], n) for n in sizes):
             weight, value = float(bag.weight_of(items)), float(bag.value_of(items))
@@ -108,7 +95,6 @@ def draw_curves(
     steps: bool = False,
     grid: tuple[float, float] | None = None,
     ticks: Sequence[float] = (),
-    axes: Axes | None = None,
 ) -> None:
     """Draw curves with their names.
 
@@ -117,7 +103,7 @@ def draw_curves(
     the height of a point until halfway to the next; ``grid`` is the width of the cells of a grid; ``ticks``
     are the only ones of the x axis. Of pairs, x is the first.
     """
-    with drawn_on(axes, 6.8, 3.6 if grid is None else 4.2) as drawn:
+    with _shown(6.8, 3.6 if grid is None else 4.2) as (drawn,):
         for index, (name, (x, y)) in enumerate(curves.items()):
             marker, kind = nth(MARKERS, index) if name in marks else "", "steps-mid" if steps else "default"
             look: dict[str, Any] = {"color": nth(COLOURS, index), "ls": nth(DASHES, index), "label": name}
@@ -135,17 +121,14 @@ def draw_curves(
         drawn.legend()
 
 
-def draw_runs(runs: Traces, targets: Sequence[float] = (), axes: Axes | None = None) -> None:
+def draw_runs(runs: Traces, targets: Sequence[float]) -> None:
     """Draw the loss of every run in the colour of the model that was trained, with lines at some targets."""
-    with drawn_on(axes, 7.2, 3.8) as drawn:
+    with _shown(7.2, 3.8) as (drawn,):
         plot.traces(runs, targets, axes=drawn)
 
 
 def draw_missed(
-    plans: Sequence[tuple[Plan, Evaluation]],
-    target: Target,
-    named: Mapping[str, Evaluation],
-    axes: Axes | None = None,
+    plans: Sequence[tuple[Plan, Evaluation]], target: Target, named: Mapping[str, Evaluation]
 ) -> None:
     """Draw for every plan how probably it misses the target, against its expected loss.
 
@@ -154,7 +137,7 @@ def draw_missed(
     """
     seen = [(found.expected_loss, found.violation.middle, found.cost) for _, found in plans]
     means, misses, costs = np.array(sorted(seen, key=lambda row: -row[2])).T
-    with drawn_on(axes, 7.2, 4.2) as drawn:
+    with _shown(7.2, 4.2) as (drawn,):
         most = 2 * max(found.cost for found in named.values())
         dots = drawn.scatter(means, misses, c=costs, cmap="cividis", vmax=most, edgecolor=_GREY)
         drawn.figure.colorbar(dots, ax=drawn, label="cost", extend="max")
@@ -172,10 +155,11 @@ def draw_allocations(
     limits: Sequence[float], answers: Sequence[Allocation], epochs: Mapping[str, int]
 ) -> None:
     """Draw resources of some epochs, from 0, and the cost against the limit of time, in two panels."""
-    left, right = _new(1, 2, 8.6, 3.6)
-    rows = np.array([answer.resources for answer in answers]).T
-    resources = {name: (limits, rows[place].tolist()) for name, place in epochs.items()}
-    draw_curves(resources, ("limit of time T", "resources x"), axes=left)
-    right.plot(limits, [answer.cost for answer in answers], color=COLOURS[0])
-    right.set(xlabel="limit of time T", ylabel="cost of all epochs")
-    plt.show()
+    with _shown(8.6, 3.6, columns=2) as (left, right):
+        for index, (name, place) in enumerate(epochs.items()):
+            look: dict[str, Any] = {"color": nth(COLOURS, index), "ls": nth(DASHES, index), "label": name}
+            left.plot(limits, [answer.resources[place] for answer in answers], **look)
+        left.set(xlabel="limit of time T", ylabel="resources x")
+        left.legend()
+        right.plot(limits, [answer.cost for answer in answers], color=COLOURS[0])
+        right.set(xlabel="limit of time T", ylabel="cost of all epochs")

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import depl
-from depl.benchmarks.figures.style import panels
 from depl.lessons import drawing
 from depl.lessons.check import check, under_ipython
 from depl.lessons.plans import all_plans
@@ -16,6 +15,15 @@ from depl.lessons.runs import train, write_log
 from depl.models.tool_logs.importing import Choices, import_logs
 
 HINT = "Exercise 1.3: not yet. That is the least weight. What does the closed form make of it?"
+
+
+@pytest.fixture
+def shown(monkeypatch):
+    """The figures that were shown; they are closed in the end."""
+    found = []
+    monkeypatch.setattr(plt, "show", lambda: found.append(plt.gcf()))
+    yield found
+    plt.close("all")
 
 
 @pytest.mark.parametrize("shell", ["none", "imported", "notebook"])
@@ -63,7 +71,7 @@ def test_runs_follow_their_seed_and_fast_ones_stay_fast():
     assert losses[:, -1].mean() < np.array(train(["small"] * 8, 200, seed=1))[:, -1].mean()
 
 
-def test_a_log_is_read_back_as_the_runs_that_were_written_and_these_are_drawn_with_their_target(tmp_path):
+def test_a_log_is_read_back_as_the_runs_that_were_written_and_these_are_drawn(tmp_path, shown):
     schedules = [["full", "small"], ["small", "small"]]
     write_log(tmp_path / "log.csv", schedules, runs=3, seed=5)
     names = {"loss": "val/loss", "run": "Name", "epoch": "step", "model": "network", "cluster_name": "rack"}
@@ -73,18 +81,11 @@ def test_a_log_is_read_back_as_the_runs_that_were_written_and_these_are_drawn_wi
     assert trained == [("full", "small")] * 3 + [("small", "small")] * 3
     wanted = [*train(schedules[0], 3, seed=5), *train(schedules[1], 3, seed=6)]
     assert reading.traces.matrix() == pytest.approx(np.array(wanted), abs=1e-6)
-    _, axes = plt.subplots()
-    drawing.draw_runs(reading.traces, [0.7], axes)
-    assert {"full", "small"} <= set(legend(axes))
-    plt.close("all")
+    drawing.draw_runs(reading.traces, [0.7])
+    assert {"full", "small"} <= set(legend(shown[0].axes[0]))
 
 
 # --- drawings: of the pictures, the numbers on their axes ---------------------------------------------------
-
-
-@pytest.fixture
-def axes():
-    return panels()[1][0]
 
 
 def texts(axes):
@@ -95,9 +96,7 @@ def legend(axes):
     return [text.get_text() for text in axes.get_legend().get_texts()]
 
 
-def test_without_axes_an_instance_a_plan_and_choices_are_drawn_and_shown(tiny, monkeypatch):
-    shown = []
-    monkeypatch.setattr(plt, "show", lambda: shown.append(plt.gcf()))
+def test_an_instance_a_plan_and_choices_are_drawn_and_shown(tiny, shown):
     drawing.draw_instance(tiny)
     drawing.draw_plan(tiny, depl.solve(tiny, "exact").plan)
     drawing.draw_choices(["take", "skip"], [["a", "b"], ["c", "d"]], [1, 0], "a plan")
@@ -107,12 +106,12 @@ def test_without_axes_an_instance_a_plan_and_choices_are_drawn_and_shown(tiny, m
     assert texts(choices[0]) == ["a", "b", "c", "d"]
     assert choices[0].lines[0].get_xydata().tolist() == [[1, -1], [2, 0]]
     assert [label.get_text() for label in choices[0].get_yticklabels()] == ["take", "skip"]
-    plt.close("all")
 
 
-def test_every_plan_is_a_mark_at_its_mean_and_its_probability_of_missing(tiny, axes):
+def test_every_plan_is_a_mark_at_its_mean_and_its_probability_of_missing(tiny, shown):
     found = [(plan, depl.evaluate(tiny, plan)) for plan in all_plans(tiny)[:40]]
-    drawing.draw_missed(found, tiny.target, {"this one": found[0][1]}, axes)
+    drawing.draw_missed(found, tiny.target, {"this one": found[0][1]})
+    axes = shown[0].axes[0]
     (marks,) = axes.collections
     wanted = {(each.expected_loss, float(each.violation.exact)) for _, each in found}
     assert {tuple(mark) for mark in marks.get_offsets().tolist()} == wanted
