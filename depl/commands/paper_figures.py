@@ -33,6 +33,7 @@ PRINTED = (2, 4, 5, 6, 7, 8, 9)
 """Numbers of the paper's figures that show numbers: those of `depl.benchmarks.figures.paper.FAMILIES`."""
 _TRAINING = (2, 4)
 _WITH_LEVELS = (5, 6)
+_ENDINGS = (*(f".{kind}" for kind in FORMATS), ".csv", ".tex", "-printed.csv")
 _NOTHING_PRINTED = "The paper prints nothing about this figure that these measurements could be held against."
 
 
@@ -43,17 +44,9 @@ def _places(text: str) -> tuple[str, ...]:
     return found
 
 
-def _formats(text: str) -> tuple[str, ...]:
-    kinds = tuple(dict.fromkeys(kind.strip().lower().removeprefix(".") for kind in text.split(",")))
-    wrong = [kind for kind in kinds if kind not in FORMATS]
-    if wrong:
-        raise click.BadParameter(f"there is no format {wrong[0]!r}; there are: {', '.join(FORMATS)}")
-    return kinds
-
-
 @command("""\
 depl figures --paper 5                       # from the recorded attempts
-depl figures --paper 7 --methods exact,depl-paper,expected-cost --column-width --format pdf --latex
+depl figures --paper 7 --methods exact,depl-paper,expected-cost --column-width
 depl figures --paper 9 --family paper-alexnet-deadline --json
 """)
 @option(
@@ -77,11 +70,9 @@ depl figures --paper 9 --family paper-alexnet-deadline --json
     default="exact,depl,expected-greedy",
     name="places",
 )
-@option("--format KIND,...", f"of {', '.join(FORMATS)}", _formats, default="png,svg", name="formats")
 @option(
     "--column-width", "3.5 inches wide, with panels and legend below each other, for a page of two columns"
 )
-@option("--latex", "also write the values as a LaTeX table (package booktabs)")
 @option("--out DIR", "where to write", default=".")
 @given.as_json("the values and what is printed about them")
 def paper_figures(options: Options) -> Answer:
@@ -95,16 +86,14 @@ def paper_figures(options: Options) -> Answer:
     from depl.models.foundation.documents import write_text
 
     number, folder = options.paper, make_folder(options.out)
-    kinds = [*options.formats, "csv", *(["tex"] if options.latex else [])]
     stem = f"paper-figure-{number}"
-    files = [folder / f"{stem}.{kind}" for kind in kinds] + [folder / f"{stem}-printed.csv"]
+    files = [folder / f"{stem}{end}" for end in _ENDINGS]
     require_outputs(map(str, files), options.files)
     drawing, verdicts = _drawn(options)
-    drawing.write(folder, options.formats)
+    drawing.write(folder, FORMATS)
     wide, printed = _wide(drawing.table), readings_table(verdicts)
-    if options.latex:
-        origin = f"values of {drawing.name}, made by depl figures --paper {number} --latex"
-        write_text(folder / f"{drawing.name}.tex", booktabs(wide, drawing.caption, [origin]))
+    origin = f"values of {drawing.name}, made by depl figures --paper {number}"
+    write_text(folder / f"{drawing.name}.tex", booktabs(wide, drawing.caption, [origin]))
     printed.write(files[-1])
     values = table(
         wide.columns, [[short(cell, "-") for cell in row] for row in wide.rows], right=wide.columns[1:]

@@ -55,6 +55,10 @@ SUCCESSORS = {
     "depl policy replay --weighted": "'depl policy simulate' follows a policy under the law, and "
     "'depl certify' counts fresh runs",
     **{f"depl policy show {option}": _REPLAYED for option in ("--runs", "--metric")},
+    **{
+        f"depl figures {option}": "a figure is written as PNG, SVG and PDF, its values as CSV and LaTeX"
+        for option in ("--format", "--latex")
+    },
     "depl policy solve --explain": "the answer has the numbers: price, promise, bound and gap; docs/policies "
     "has the equations",
 }

@@ -82,15 +82,15 @@ def test_a_second_method_that_proves_less_does_not_agree():
 
 def test_a_figure_is_written_with_values_verdicts_and_what_is_printed(ask, tmp_path):
     words = ("figures", "--paper", 9, "--methods", "depl,exact", "--out")
-    code, out, err = ask(*words, tmp_path / "narrow", "--latex", "--column-width", "--format", "png")
+    code, out, err = ask(*words, tmp_path / "narrow", "--column-width")
     assert code == 0, err
-    endings = ("-printed.csv", ".csv", ".png", ".tex")
+    endings = ("-printed.csv", ".csv", ".pdf", ".png", ".svg", ".tex")
     found = sorted(path.name for path in (tmp_path / "narrow").iterdir())
     assert found == [f"paper-figure-9{end}" for end in endings]
     assert all(said in out.splitlines()[0] for said in ("Printed: best-exp runs", "Here: ", "Assumed: "))
     latex = (tmp_path / "narrow" / "paper-figure-9.tex").read_text(encoding="utf-8")
     assert all(said in latex for said in (r"\toprule", "Here: "))
-    told = json.loads(ask(*words, tmp_path, "--format", "svg", "--json")[1])
+    told = json.loads(ask(*words, tmp_path, "--json")[1])
     assert (told["figure"], bool(told["printed"])) == (9, True)
     with (tmp_path / "paper-figure-9.csv").open() as file:
         rows = list(csv.DictReader(file))

@@ -37,7 +37,6 @@ solve tiny --s 5 | did you mean '--seed' or '--scenarios'?
 solve tiny --seed -1 | argument --seed: -1 is not in the range x>=0
 report tiny plan.json --no-prizes | did you mean '--no-prices'
 diagnose digits-alexnet --figure fig.png.gz | figures are written as .png, .svg or .pdf, not as .gz
-figures --paper 5 --format jpg | there is no format 'jpg'; there are: png, svg, pdf
 fit x --template t --out o --care 1 | --care: 1.0 is not in the range 0<=x<1
 train --family points --out x.csv --switch-epochs 0,2 | 0 is not in the range x>=1
 policy solve two.json --failure-cost cheap | must be a positive and finite number, or ratio, not 'cheap'
