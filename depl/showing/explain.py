@@ -16,7 +16,6 @@ from depl.models.evaluation.traced_law import epochs_ahead, first_losses
 from depl.models.evaluation.traced_loss import basis, below_all_seen, end_law
 from depl.models.evaluation.traced_support import mean_after
 from depl.models.foundation import wording
-from depl.models.foundation.errors import NotCoveredError
 from depl.models.foundation.interval import Interval
 from depl.models.foundation.users_code import exits_are_errors
 from depl.models.foundation.wording import aligned, counted, number, probability
@@ -25,7 +24,6 @@ from depl.models.problem.instance import Instance
 from depl.models.problem.laws import Zero
 from depl.models.problem.plan import Plan, PlannedEpoch
 from depl.models.problem.traced_law import TracedLaw
-from depl.models.solving.early_stopping import early_stopping
 from depl.showing.limits import binding_lines, declared, explain_instance, failing, next_lines, price_lines
 
 _SAME_RESOURCES = 1e-9
@@ -136,7 +134,7 @@ class _Equations:
         head = f"Plan of {counted(self.found.epochs, 'epoch')} for {self.instance.name!r}"
         yield [f"{head}: cost {self.units.amount(self.found.cost, 'cost')}, {state}."]
         yield from (binding_lines(self.found), next_lines(*given), price_lines(*given))
-        yield from (self.loss(), self.times(), self.costs(), self.goal(), self.stopping(), self.horizon())
+        yield from (self.loss(), self.times(), self.costs(), self.goal(), self.horizon())
         yield from (self.resources(), self.nodes(), self.data())
 
     def loss(self) -> Iterator[str]:
@@ -260,31 +258,6 @@ class _Equations:
             scaled = f", {number(margin / deviation, 4)} standard deviations" if known else ""
             yield f"  its margin over the mean {number(mean)} is {number(margin)}{scaled}"
 
-    def stopping(self) -> Iterator[str]:
-        """What early stopping comes to, certified at one end where it is not exact."""
-        last, level = self.found.epochs, number(self.target.maximum_loss)
-        head = (
-            f"With early stopping  train until l(k) <= {level} is observed, at most {counted(last, 'epoch')}"
-        )
-        try:
-            why = "" if self.declared else "no law is declared"
-            found = None if why else early_stopping(self.instance, self.plan, self.found.violation)
-        except NotCoveredError as error:
-            found, why = None, str(error)
-        if found is None:
-            yield from (head, f"  not computed: {why}")
-            return
-        planned, fitted = self.units.amount(self.found.cost, "cost"), self.found.fitted
-        stops = self.instance.rules.stops(epoch.model for epoch in self.plan.epochs)[1:]
-        yield head + ("" if all(stops) else ", after an epoch whose model may be the last")
-        reached = _bounded(found.reached, fitted, low=True)
-        yield f"  reached: P(l(k) <= {level} for some k <= {last}) {reached}"
-        final = _certified(found.final, fitted, low=True)
-        yield f"  final: P(l({last}) <= {level}), all epochs trained, {final}"
-        paid = "a cluster's data are paid right before it first trains"
-        yield f"  expected cost {_bounded(found.cost, fitted)}, in place of {planned}; {paid}"
-        yield f"  expected number of epochs {_bounded(found.epochs, fitted)}"
-
     def horizon(self) -> Iterator[str]:
         """Constraint (4) and the deadline of rounds."""
         target, found, amount = self.target, self.found, self.units.amount
@@ -356,29 +329,16 @@ def _run(group: _Group) -> str:
     return f"l_run = {_span([term.coefficient for term in terms])} X, X ~ {terms[0].law.in_words()}"
 
 
-def _certified(interval: Interval, counted: bool = False, low: bool = False) -> str:
-    """Bounds of a number; of one that runs were counted for, the upper end, as the count is a careful one.
-
-    ``low``: of such a one the lower end, as it is a probability that a target is met.
-    """
+def _certified(interval: Interval, counted: bool) -> str:
+    """Bounds of a number; of one that runs were counted for, the upper end, as the count is a careful one."""
     exact = interval.exact
     small = exact is not None and exact.denominator <= _LARGEST_DENOMINATOR
-    if counted and low:
-        least = exact if small else wording.rounded_down(interval.lower)
-        return f"is at least {least}, as the runs are counted"
     if counted:
         most = f"at most {exact}" if small else wording.at_most(interval.upper)
         return f"is {most}, as the runs are counted"
     if small:
         return f"is exactly {exact}"
     return f"lies in {wording.interval(interval.lower, interval.upper)}, certified"
-
-
-def _bounded(interval: Interval, counted: bool, low: bool = False) -> str:
-    """The one end that early stopping is certified at, in words; as `_certified` where it is exact."""
-    if counted or interval.exact is not None:
-        return _certified(interval, counted, low)
-    return f"is {wording.one_end(interval.lower if low else interval.upper, low)}, certified"
 
 
 def _set(names: Iterable[str]) -> str:

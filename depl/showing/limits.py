@@ -11,6 +11,7 @@ from depl.models.problem.plan import Plan
 from depl.models.solving.edge import Budget, Edge, any_plan, nearest_values
 from depl.models.solving.result import Result, Termination
 from depl.models.solving.sensitivity import prices, rooms
+from depl.showing.policies import consecutive
 from depl.showing.results import state_of
 
 _WORTH_SAVING = 1e-6
@@ -104,14 +105,10 @@ def _unit(evaluation: Evaluation, equation: str) -> str:
 
 def _places(constraints: Sequence[Constraint]) -> str:
     """The epochs of constraints that stand once per epoch, as ", at epochs 1-3, 5"."""
-    runs: list[list[int]] = []
-    for epoch in (int(text) for item in constraints if (text := item.name.partition(" at epoch ")[2])):
-        if runs and epoch == runs[-1][-1] + 1:
-            runs[-1].append(epoch)
-        else:
-            runs.append([epoch])
-    texts = [f"{run[0]}" if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs]
-    return f", at epoch{'s' if sum(map(len, runs)) > 1 else ''} {', '.join(texts)}" if runs else ""
+    texts = (item.name.partition(" at epoch ")[2] for item in constraints)
+    runs = consecutive(map(int, filter(None, texts)), int)
+    spans = [f"{run[0]}" if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs]
+    return f", at epoch{'s' if sum(map(len, runs)) > 1 else ''} {', '.join(spans)}" if runs else ""
 
 
 def explain_instance(instance: Instance) -> str:

@@ -27,7 +27,6 @@ policy_result_names: Names = {
     "cost": ("expected cost", "cost", UP, 6),
     "per_success": ("per success", "cost", UP, 6),
     "objective": ("cost + failures", "cost", UP, 6),
-    "failed": ("failed", "", UP, 6),
     "reached": ("reached", "", DOWN, 6),
     "lower_bound": ("lower bound", "cost", DOWN, 6),
     "ratio": ("a success", "cost", OUTWARD, 6),
