@@ -25,7 +25,7 @@ class Attainable:
     Attributes
     ----------
     usable : bool array (K_max, G)
-        Whether a feasible plan could use the configuration at that epoch.
+        Whether the configuration keeps the time limits at that epoch.
     lengths : bool array (K_max,)
         Entry k - 1: whether a feasible plan could end after epoch k.
     missed_anyway : bool array (S,)
@@ -88,7 +88,6 @@ def attainable(problem: SampledProblem) -> Attainable:
     greatest = best_by_length(high, steps, problem)
     greatest[~in_time] = -np.inf
     lengths = in_time & ((greatest >= problem.needed - margin).sum(axis=1) >= enough)
-    usable &= _through_target(problem, high, steps, lengths, margin, enough)
     idle = problem.misses([]) <= problem.allowed
     best = greatest.max(axis=0, initial=0.0 if idle else -np.inf)
     reached = greatest[lengths].max(axis=0, initial=0.0 if idle else -np.inf)
@@ -125,24 +124,6 @@ def _by_model(
         found[model] = np.maximum(found[model], column) if model in found else column
     none = np.full_like(next(iter(found.values())), -np.inf) if found else np.empty((0, 1))
     return np.stack([found.get(m, none) for m in range(len(problem.instance.models))], axis=1)
-
-
-def _through_target(
-    problem: SampledProblem,
-    high: FloatArray,
-    steps: FloatArray,
-    lengths: NDArray[np.bool_],
-    margin: float,
-    enough: int,
-) -> NDArray[np.bool_]:
-    """Which configurations lie on paths that could meet the target often enough; (K_max, G)."""
-    rest = _before(high, steps, problem.initial_model) + _after(high, steps, lengths, problem.may_end)
-    columns = []
-    for _, data, model in problem.position:
-        keep_time()
-        gain = problem.gains[:, data, model] + rest[:, model]
-        columns.append((gain >= problem.needed - margin).sum(axis=1) >= enough)
-    return np.stack(columns, axis=1)
 
 
 def _worst_gains(

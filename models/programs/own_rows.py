@@ -21,7 +21,7 @@ from depl.models.solving.methods import Rows
 _VIOLATED = 1e-6  # of the larger of 1 and the bound: the rows are of whole numbers, of solvers that keep 1e-9
 _DISCRETE = {"w", "q", "v", "stop", "z", "charged"}
 _LINEAR = "write sums of variables times numbers, with variables of your own where more is needed"
-_LOOK = "An index lists only what some feasible plan may use: print sorted(model.w), sorted(model.q)"
+_LOOK = "An index lists only what keeps the time limits: print sorted(model.w), sorted(model.q)"
 
 
 def add_own_rows(model: pyo.ConcreteModel, rows: Rows) -> tuple[Any, ...]:
