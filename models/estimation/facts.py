@@ -35,10 +35,8 @@ _RESAMPLES = 499
 the time."""
 
 
-def three_facts(
-    traces: Traces, rng: np.random.Generator, metric: str = "loss", least_runs: int = LEAST_RUNS
-) -> dict[str, Any]:
-    """The facts of Sec. II for the schedules that at least ``least_runs`` runs share.
+def three_facts(traces: Traces, rng: np.random.Generator, metric: str = "loss") -> dict[str, Any]:
+    """The facts of Sec. II for the schedules that at least `LEAST_RUNS` runs share.
 
     Returns
     -------
@@ -57,11 +55,11 @@ def three_facts(
     groups = {
         schedule: matrix[rows, 1 : len(schedule) + 1]
         for schedule, rows in by_schedule.items()
-        if len(rows) >= least_runs
+        if len(rows) >= LEAST_RUNS
     }
     if not groups:
         most = max(map(len, by_schedule.values()))
-        raise InvalidInputError(f"needs a schedule with {least_runs} runs; the most frequent has {most}")
+        raise InvalidInputError(f"needs a schedule with {LEAST_RUNS} runs; the most frequent has {most}")
     trends = ((schedule, losses, list(_pairs(schedule))) for schedule, losses in groups.items())
     return {
         "spreads": [_spread(schedule, losses) for schedule, losses in groups.items()],

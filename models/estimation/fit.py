@@ -10,7 +10,6 @@ repeats the whole procedure on every resample: A and B are fitted to it anew, th
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from itertools import groupby
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -45,6 +44,7 @@ from depl.models.problem.laws import (
     SwitchLaw,
 )
 from depl.models.problem.learning import ConstantImprovement, InverseSqrtImprovement
+from depl.models.traces.stages import stages_of
 from depl.models.traces.table import Schedule, Traces
 
 EMPIRICAL, DETERMINISTIC = "empirical", "deterministic"
@@ -389,8 +389,7 @@ def fit_rows(fits: Mapping[Combination, ImprovementFit]) -> list[dict[str, Any]]
 
 def schedule_label(schedule: Schedule) -> str:
     """For instance ``17 full@edge, 43 cut@far``: epochs, model and cluster of every stage."""
-    stages = ((pair, len(list(group))) for pair, group in groupby(schedule))
-    return ", ".join(f"{count} {model}@{cluster}" for (model, cluster), count in stages)
+    return ", ".join(f"{count} {model}@{cluster}" for model, cluster, count in stages_of(schedule))
 
 
 def _parts(seen: Observations, traces: Traces, by: FitBy) -> list[tuple[Combination, FloatArray]]:
