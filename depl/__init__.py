@@ -15,8 +15,6 @@ True
 """
 
 import importlib
-import re
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 # isort: off
@@ -28,7 +26,7 @@ from depl.models.foundation.later import METHODS
 from depl.models.foundation.removed import removed
 from depl.models.foundation.showing import show_by
 
-if TYPE_CHECKING:  # for type checkers and editors; _HOMES reads it
+if TYPE_CHECKING:  # for type checkers and editors; a test compares it with _NAMES
     from depl import plot as plot
     from depl import risk as risk
     from depl import submodular as submodular
@@ -79,18 +77,43 @@ if TYPE_CHECKING:  # for type checkers and editors; _HOMES reads it
     __version__: str
     check, evaluate_policy = verify, verify_policy
 
-_TOLD = re.compile(r"(?m)^    from depl\.([\w.]+) import (\w+)(?: as \w+)?$")
+_NAMES = {
+    "certifying": "certify",
+    "fitting": "fit",
+    "instances.library": "load",
+    "method_table": "methods",
+    "models.evaluation.evaluate": "Evaluation evaluate",
+    "models.foundation.errors": "DeplError InvalidInputError NotCoveredError",
+    "models.policy.controller": "Controller",
+    "models.policy.decisions": "Continue Stop Switch",
+    "models.policy.replay": "replay",
+    "models.policy.result": "PolicyResult",
+    "models.policy.simulation": "simulate",
+    "models.policy.planning": "solve_policy",
+    "models.problem.instance": "Instance",
+    "models.problem.laws": "Law register_law",
+    "models.problem.plan": "Plan",
+    "models.problem.policy": "Policy",
+    "models.programs.finished": "program",
+    "models.solving.front": "Front front",
+    "models.solving.methods": "Limits register",
+    "models.solving.replanning": "Replanning State replan",
+    "models.solving.result": "Outcome Result Solution Termination",
+    "models.solving.solve": "VerificationError solve",
+    "models.verifier.policies": "PolicyReport",
+    "models.verifier.verify": "Report",
+    "reporting.page": "report",
+    "showing.explain": "explain",
+}
+"""The public names of each module.
 
-_HOMES = {
-    name: (module, name) for module, name in _TOLD.findall(Path(__file__).read_text(encoding="utf-8"))
-} | {
+They are imported when they are first used: all of them, with SciPy and numba, take a second or more."""
+
+_HOMES = {name: (module, name) for module, names in _NAMES.items() for name in names.split()} | {
     "check": ("models.verifier.verify", "verify"),
     "evaluate_policy": ("models.verifier.policies", "verify_policy"),
 }
-"""Module of each public name, and its name there, as type checkers are told them above.
-
-They are imported when they are first used: all of them, with SciPy and numba, take a second or more."""
-del _HOMES["verify"], _HOMES["verify_policy"]  # they have other names here
+"""Module of each public name, and its name there."""
 
 _ROOMS = ("plot", "risk", "submodular", "testing")
 """Public names that are modules with functions of their own."""
