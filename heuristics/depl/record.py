@@ -106,7 +106,11 @@ class Record:
                 f"models: no sequence is certified; the lowest expected loss tried is "
                 f"{number(self._lowest[0])} ({self._lowest[1]})"
             )
-        return "models: no plan reaches the target" if proved else "models: no sequence was looked at in time"
+        return (
+            "models: no plan reaches the target"
+            if proved
+            else "models: the search ended before it looked at a sequence"
+        )
 
     def stopped(self, termination: Termination, cost: float, lower: float, left: float) -> None:
         """Why the loop ended with its incumbent."""
