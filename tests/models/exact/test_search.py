@@ -10,6 +10,7 @@ import pytest
 from depl.instances.reductions.knapsack import Knapsack
 from depl.instances.reductions.to_planning import ByCost
 from depl.models.exact import search as module
+from depl.models.exact.assignments import assignments
 from depl.models.exact.clusters import Clustered
 from depl.models.exact.counted import Counted
 from depl.models.exact.sampled import SampledProblem
@@ -40,6 +41,18 @@ def test_what_is_left_of_a_task_keeps_the_bound_down(bounds, monkeypatch):
     left = search.explore([Task(1.0, assignment, place, 0.0) for place in (0, 1)], effort=1)
     assert [task.bound for task in left] == sorted(bounds)
     assert search.lower == pytest.approx(min(bounds), rel=1e-8)
+
+
+@pytest.mark.parametrize("divided", [False, True])
+def test_the_most_kinds_of_an_assignment_are_known_before_all_are_listed(divided, monkeypatch):
+    """Those of the assignment that has most, or, where they are too many to list, no fewer than any has."""
+    for problem in tiny_problems(71, 12):
+        most = max(len(item.models) for item in assignments(problem))
+        if divided:
+            monkeypatch.setattr(module, "LARGEST_ASSIGNMENTS", 0)
+        found = search_of(problem).most_kinds
+        assert most <= found <= len(problem.instance.models) * len(problem.instance.clusters)
+        assert divided or found == most
 
 
 UNIT = 3

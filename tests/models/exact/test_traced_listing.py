@@ -207,3 +207,40 @@ def test_scenarios_of_other_epochs_are_refused():
     assert "draw them for this instance" in str(
         refusal(enumerate_on_scenarios, instance, Limits(), scenarios)
     )
+
+
+TWO_STAGES = "the plan that misses the target least often 8 and 8 runs lend, each with 1 more"
+
+
+@pytest.mark.parametrize(
+    ("law", "level", "maximum_loss", "words"),
+    [
+        ({"whole_runs": 6}, 0.85, 1.0, "the schedule that misses it least often has the quantile 2"),
+        ({"whole_runs": 6, "diverged": 2}, 0.85, 2.1, "17 runs of one plan where 2 diverged, which count as"),
+        ({"whole_runs": 6, "diverged": 2}, 0.8, 2.1, "12 runs of one plan where 2 diverged"),
+        ({"whole_runs": 6, "diverged": 2}, 0.72, 1.0, "has the quantile 2"),  # 8 of 8 + 3 would do
+        ({"whole_runs": 6, "confidence": 0.9}, 0.8, 2.1, "it takes 11 runs of one plan, and 8 runs went"),
+        (
+            {"whole_runs": 30},
+            0.8,
+            2.1,
+            f"to the stages of {TWO_STAGES} counted as a miss: they carry 0.79 at",
+        ),
+        ({"whole_runs": 30}, 0.79, 1.0, "has the quantile 2"),  # (8 / 9)^2 is 0.7901
+        ({"whole_runs": 30, "confidence": 0.9}, 0.5, 2.1, "counts whole runs of a plan, 30 at least"),
+        (
+            {"whole_runs": 30, "care": 0.8},
+            0.5,
+            2.1,
+            "plans that fewer than 30 runs went through need a margin",
+        ),
+        ({"whole_runs": 6, "care": 0.8}, 0.85, 1.0, "has the quantile 2; plans that fewer than 6 runs went"),
+    ],
+)
+def test_why_no_schedule_is_promised_says_how_many_runs_would_be(law, level, maximum_loss, words):
+    """Of eight runs of one plan of two stages; the numbers are worked out by hand."""
+    asked = {"quantile_level": level, "maximum_loss": maximum_loss}
+    outcome = enumerate_plans(instance_of(halves(8, unseen_loss=9.0, **law), **asked), Limits())
+    assert outcome.termination is Termination.INFEASIBLE
+    assert words in outcome.reason
+    assert ("record" in outcome.reason) != outcome.reason.endswith("quantile 2")
