@@ -130,6 +130,11 @@ def test_a_run_in_a_copy_uses_the_copy_and_says_how_it_ended(
     assert ending.by == ("test_here.py::test_it[two words]" if how == "failed" else "")
 
 
+def test_a_fault_that_keeps_a_test_file_from_being_imported_is_noticed(tmp_path: Path) -> None:
+    (tmp_path / "test_here.py").write_text("raise ValueError\ndef test_it(): ...", encoding="utf-8")
+    assert run(tmp_path, ["test_here.py::test_it"], 60.0).how == "failed"
+
+
 def test_kernels_that_may_contain_a_changed_one_are_dropped(tmp_path: Path) -> None:
     kept = tmp_path / "models" / "__pycache__"
     kept.mkdir(parents=True)

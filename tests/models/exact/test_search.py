@@ -126,6 +126,8 @@ def test_an_incumbent_that_costs_as_much_as_the_cutoff_is_proved_optimal():
         search = search_of(tiny_problems(70, 1)[0], cutoff=Cutoff(cutoff))
         search.best = Clustered((), 5.0, 0.0)
         assert search.ended() is ending
+    without = search_of(tiny_problems(70, 1)[0])._outcome(Termination.EXHAUSTED)
+    assert without.reason == "no plan is cheaper than the one that is known"
 
 
 def test_a_bound_that_is_the_cost_itself_is_lowered_by_what_is_granted_to_proofs(bell):
