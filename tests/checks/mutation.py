@@ -56,6 +56,8 @@ IDLED, TOO_LONG, ITS_CHILD_TOO_LONG = HUNG = (-9, -signal.SIGXCPU, 256 - signal.
 
 _FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+?::.+?|\S+)(?: - .*)?$", re.MULTILINE)
 """The name of a test that failed; names of parameters may have spaces."""
+_GONE = re.compile(r"^ERROR: not found: ([^\[\n]+)", re.MULTILINE)
+"""The path of a test that is there no more, up to its parameters."""
 tell = partial(print, flush=True)
 
 
@@ -259,6 +261,9 @@ def run(copy: Path, names: Sequence[str], seconds: float) -> Ending:
         return subprocess.run(words, cwd=copy, env=settings, stdout=writing, stderr=writing).returncode
 
     code, said, ending = forked(start, seconds)
+    if gone := set(_GONE.findall(said)) if code == 4 else set():  # as their parameters are named otherwise
+        left = [name for name in names if str(copy / name.partition("[")[0]) not in gone]
+        return run(copy, left, seconds) if left else ending
     broken = code == 4 and "found no collectors" in said  # of a file that cannot be imported any more
     if code in (3, 4, 5) and not broken:  # pytest's own errors, a wrong usage, no test
         parser().error(f"pytest ended with {code}:\n{said[-2000:]}")
