@@ -263,7 +263,7 @@ def run(copy: Path, names: Sequence[str], seconds: float) -> Ending:
     code, said, ending = forked(start, seconds)
     if gone := set(_GONE.findall(said)) if code == 4 else set():  # as their parameters are named otherwise
         left = [name for name in names if str(copy / name.partition("[")[0]) not in gone]
-        return run(copy, left, seconds) if left else ending
+        return run(copy, left, seconds) if left else ending._replace(how="passed", by="")
     broken = code == 4 and "found no collectors" in said  # of a file that cannot be imported any more
     if code in (3, 4, 5) and not broken:  # pytest's own errors, a wrong usage, no test
         parser().error(f"pytest ended with {code}:\n{said[-2000:]}")

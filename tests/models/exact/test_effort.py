@@ -82,8 +82,9 @@ CASES = {
     "chords, labels": (under_law, lambda: knapsacks(4), LONG, (0, 0, 0, 0, 149)),
 }
 """Method, problems, constants that are changed, and the counts."""
-ROOM = 1.03
-"""Times the counts: processors round differently, and a tie may fall the other way."""
+ROOM = 0.03
+"""Share of a count, and at least one, that may come on top: processors round differently, and ties may fall
+the other way."""
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -108,5 +109,5 @@ def test_searches_do_no_more_work_than_before(case, monkeypatch):
         for name in set(constants) & set(vars(module)):
             monkeypatch.setattr(module, name, constants[name])
     assert {solve(problem).termination for problem in problems()} == {Termination.OPTIMAL}
-    most = {label: int(ROOM * limit) for label, limit in zip(COUNTED, limits, strict=True)}
+    most = {name: limit + max(1, int(ROOM * limit)) for name, limit in zip(COUNTED, limits, strict=True)}
     assert {label: counts[label] for label in COUNTED if counts[label] > most[label]} == {}
