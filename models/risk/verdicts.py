@@ -185,6 +185,8 @@ class PreparedVerdicts:
                 break
             costly = np.array([work_of(contour, [term]) > MOST_WORK for term in fitted.terms], dtype=bool)
             rows = undecided[(fitted.counts[undecided][:, costly] == 0).all(axis=1)]
+            if not rows.size:
+                break
             lower, upper = kept[rows].whole(*_violations(fitted.select(rows), contour, self.maximum_loss))
             found[rows[upper <= clearly]] = Verdict.MET
             found[rows[lower > barely]] = Verdict.VIOLATED

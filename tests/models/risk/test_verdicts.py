@@ -290,3 +290,5 @@ def test_a_batch_leaves_losses_whose_labels_are_much_work_to_others(monkeypatch)
     cheap, costly = loss(6.0, (-1.0, BELL.law, 9)), FinalLoss(3.5, ((BELL, 9), (ATOMS, 1)))
     found = PreparedVerdicts(0.0, BUDGET).many(LossClasses.of([cheap, costly] * 6))
     assert found.tolist() == [Verdict.MET, Verdict.UNDECIDED] * 6
+    monkeypatch.setattr(module, "work_of", lambda *_: 1e9)  # those that the contour was chosen for had less
+    assert not PreparedVerdicts(0.0, BUDGET).many(LossClasses.of([cheap] * 12)).any()
