@@ -56,7 +56,7 @@ if TYPE_CHECKING:  # for type checkers and editors; a test compares it with _NAM
     from depl.models.programs.finished import program as program
     from depl.models.solving.front import Front as Front
     from depl.models.solving.front import front as front
-    from depl.models.solving.methods import Limits as Limits
+    from depl.models.solving.limits import Limits as Limits
     from depl.models.solving.methods import register as register
     from depl.models.solving.replanning import Replanning as Replanning
     from depl.models.solving.replanning import State as State
@@ -96,7 +96,8 @@ _NAMES = {
     "models.problem.policy": "Policy",
     "models.programs.finished": "program",
     "models.solving.front": "Front front",
-    "models.solving.methods": "Limits register",
+    "models.solving.limits": "Limits",
+    "models.solving.methods": "register",
     "models.solving.replanning": "Replanning State replan",
     "models.solving.result": "Outcome Result Solution Termination",
     "models.solving.solve": "VerificationError solve",

@@ -7,12 +7,17 @@ of them together take a second to import, and most solves run one or two.
 import functools
 import importlib
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from depl.models.foundation.later import Deferred
-from depl.models.problem.instance import Instance
-from depl.models.problem.plan import Plan
-from depl.models.solving.methods import Limits, Meaning, Method, Outcome, Proof, Registered, ship
+from depl.models.solving.methods import Meaning, Method, Proof, Registered, ship
 from depl.models.solving.options import Option
+
+if TYPE_CHECKING:  # they come with numpy and scipy
+    from depl.models.problem.instance import Instance
+    from depl.models.problem.plan import Plan
+    from depl.models.solving.limits import Limits
+    from depl.models.solving.result import Outcome
 
 
 def register_all() -> None:
@@ -24,7 +29,7 @@ def _with_fallback(method: Deferred) -> Method:
     """The method, which under a time limit returns a greedy plan where it ends without one."""
 
     @functools.wraps(method)
-    def run(instance: Instance, limits: Limits) -> Outcome | Plan | None:
+    def run(instance: "Instance", limits: "Limits") -> "Outcome | Plan | None":
         from depl.heuristics.auto.greedy_fallback import with_greedy_fallback
 
         return with_greedy_fallback(method)(instance, limits)

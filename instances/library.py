@@ -11,23 +11,20 @@ A file may contain whole-line comments that begin with ``//``, as `depl.instance
 import functools
 import math
 import os
-import re
-from importlib import resources
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
 
+from depl.instances.shipped import full_names, names, strip_comments, text_of
 from depl.models.foundation.documents import Checked, decode_document, peek, read_text
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.names import advice
 from depl.models.problem.instance import Instance, Provenance
 from depl.models.problem.laws import Positive
 
-_COMMENT = re.compile(r"^[ \t]*//.*$", re.MULTILINE)
 _CHANGEABLE = ("maximum_loss", "quantile_level", "maximum_epochs", "maximum_time", "round_deadline")
-_FOLDER = resources.files("depl.instances") / "data"
 
 
 class TargetChange(Checked, frozen=True, kw_only=True):
@@ -90,34 +87,6 @@ class Family(Checked, frozen=True, kw_only=True):
         raise InvalidInputError(f"there is no target {target}: {known}")
 
 
-class Entry(NamedTuple):
-    """One line of the list of shipped instances."""
-
-    name: str
-    targets: tuple[str, ...]
-    summary: str
-
-
-def names() -> tuple[str, ...]:
-    """Names of the shipped families and instances, sorted."""
-    files = [path.name for path in _FOLDER.iterdir()]
-    return tuple(sorted(name.removesuffix(".json") for name in files if name.endswith(".json")))
-
-
-def full_names() -> tuple[str, ...]:
-    """Every name that `load` takes: those of `names`, and each family's with each of its targets."""
-    found: list[str] = []
-    for entry in describe():
-        targets = entry.targets if len(entry.targets) > 1 else ()
-        found += [entry.name, *(f"{entry.name}-{target}" for target in targets)]
-    return tuple(found)
-
-
-def describe() -> tuple[Entry, ...]:
-    """Name, targets (empty for a single instance) and first line of the description of every shipped file."""
-    return tuple(_entry(name) for name in names())
-
-
 def load(name_or_path: str | Path, target: float | str | None = None) -> Instance:
     """Find an instance by name or read it from a file.
 
@@ -164,41 +133,14 @@ def parse(text: str) -> Instance | Family:
     raise InvalidInputError(f"a {kind!r} document; 'depl-instance' or 'depl-family' is needed", "$.format")
 
 
-def strip_comments(text: str) -> str:
-    """Blank the lines that begin with ``//``; the others keep their line numbers.
-
-    No JSON value is touched: a string cannot contain a line break.
-    """
-    return _COMMENT.sub("", text)
-
-
 class _Format(msgspec.Struct):
     format: str
-
-
-class _Described(msgspec.Struct):
-    """What the list shows of a file; the rest of it, which may be long, is not looked at."""
-
-    description: str = ""
-    instance: "_Described | None" = None
-    targets: dict[str, msgspec.Raw] = {}
 
 
 @functools.cache
 def _shipped(name: str) -> Instance | Family:
     """Read once: shipped files do not change, and neither do documents."""
-    return parse(_text(name))
-
-
-def _text(name: str) -> str:
-    return (_FOLDER / f"{name}.json").read_text(encoding="utf-8")
-
-
-@functools.cache
-def _entry(name: str) -> Entry:
-    found = peek(strip_comments(_text(name)), _Described)
-    described = found.instance or found
-    return Entry(name, tuple(found.targets), described.description.partition("\n")[0])
+    return parse(text_of(name))
 
 
 def _at(found: Instance | Family, target: float | str | None) -> Instance:

@@ -8,7 +8,7 @@ import os
 from importlib import resources
 from pathlib import Path
 
-from depl.instances.library import strip_comments
+from depl.instances.shipped import strip_comments
 from depl.instances.template import FOLDER
 from depl.models.estimation.setup import Setup
 from depl.models.foundation.documents import read_text

@@ -11,7 +11,8 @@ from itertools import product
 from typing import Any
 
 from depl.benchmarks.measure.outcome import epochs_by_model
-from depl.instances.library import describe, load
+from depl.instances.library import load
+from depl.instances.shipped import describe
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan

@@ -42,7 +42,7 @@ from depl.benchmarks.figures.style import (
     styles_of,
 )
 from depl.benchmarks.measure.attempt import Attempt
-from depl.instances.library import names
+from depl.instances.shipped import names
 from depl.models.foundation.wording import counted
 from depl.models.problem.instance import Instance
 from depl.models.solving.methods import Meaning

@@ -15,7 +15,7 @@ from depl.benchmarks.report.own import OwnMethod
 from depl.benchmarks.report.tables import Shown, report_tables
 from depl.benchmarks.report.template import inline_svg, rendered
 from depl.benchmarks.report.verdicts import Verdict, counts, ruling_of
-from depl.instances.library import names
+from depl.instances.shipped import names
 from depl.models.foundation.errors import InvalidInputError
 
 MOST_ROWS = 1000

@@ -18,7 +18,7 @@ import msgspec
 import numpy as np
 
 from depl.benchmarks.measure.registry import Configuration, Draw, Made, Study
-from depl.instances import library
+from depl.instances import library, shipped
 from depl.instances.counterexamples import almost_one_level, short_epochs
 from depl.instances.generator import Range, competitive_family, random_instance
 from depl.instances.heterogeneous import heterogeneous_instance
@@ -81,7 +81,7 @@ def problems() -> dict[str, tuple[Callable[[], Made], bool]]:
     each random one the first few.
     """
     found: dict[str, tuple[Callable[[], Made], bool]] = {}
-    for entry in library.describe():
+    for entry in shipped.describe():
         for index, target in enumerate(entry.targets or (None,)):
             name = entry.name if target is None else f"{entry.name}-{target}"
             found[name] = partial(library.load, entry.name, target), index == len(entry.targets) // 2

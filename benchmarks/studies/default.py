@@ -21,8 +21,9 @@ from depl.benchmarks.measure.registry import Goal, Row, Study
 from depl.benchmarks.studies.helpers.answers import answer
 from depl.instances.generator import competitive_family, random_instance
 from depl.instances.heterogeneous import heterogeneous_instance
-from depl.instances.library import describe, load, parse
+from depl.instances.library import load, parse
 from depl.instances.random_laws import extreme_instance
+from depl.instances.shipped import describe
 from depl.instances.template import template
 from depl.models.problem.instance import Instance
 

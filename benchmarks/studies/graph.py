@@ -29,7 +29,7 @@ from depl.models.exact.listing import enumerate_plans
 from depl.models.foundation.compiling import compiled_at_once
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.instance import Instance
-from depl.models.solving.methods import Limits
+from depl.models.solving.limits import Limits
 from depl.models.solving.result import Termination
 
 if TYPE_CHECKING:

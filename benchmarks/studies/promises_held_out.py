@@ -36,7 +36,7 @@ from depl.models.problem.epochs import FinalLoss, LossStep, Term, compose
 from depl.models.problem.laws import Empirical, FloatArray
 from depl.models.problem.traced_law import traced_law
 from depl.models.risk.sampling import sample_final_loss
-from depl.models.solving.methods import Limits
+from depl.models.solving.limits import Limits
 from depl.models.traces.table import Schedule, Traces
 
 SIZES = (12, 24, 60, 300)

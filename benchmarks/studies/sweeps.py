@@ -20,11 +20,12 @@ from depl.benchmarks.suites.stage_orders import ONE_PASS, ORDERS
 from depl.instances.completions import TARGETS, completed, completions
 from depl.instances.generator import competitive_family, random_instance
 from depl.instances.hard_knapsacks import with_normal_weights
-from depl.instances.library import describe, load
+from depl.instances.library import load
 from depl.instances.perturbed import perturbed
 from depl.instances.random_laws import extreme_instance
 from depl.instances.reductions.chance import Chance, ChanceKnapsack
 from depl.instances.reductions.knapsack import Knapsack
+from depl.instances.shipped import describe
 from depl.models.evaluation.evaluate import evaluate
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan

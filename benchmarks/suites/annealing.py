@@ -15,7 +15,9 @@ import numpy as np
 from depl.heuristics.baselines.drafts import Best, Draft, searched, single_model_drafts
 from depl.heuristics.baselines.peers import random_draft
 from depl.models.problem.instance import Instance
-from depl.models.solving.methods import Limits, Outcome, Registered
+from depl.models.solving.limits import Limits
+from depl.models.solving.methods import Registered
+from depl.models.solving.result import Outcome
 
 _DRAFTS, _CHAINS, _STARTS, _DRAWS = 20_000, 4, 20, 20
 _HOTTEST, _COLDEST, _PENALTY, _LEAST_PENALTY = 0.1, 1e-5, 2.0, 0.01

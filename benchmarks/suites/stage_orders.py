@@ -20,9 +20,10 @@ from depl.models.evaluation.evaluate import evaluate
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import ClusterData, Plan
 from depl.models.problem.site_rules import most_capable_cluster
-from depl.models.solving.methods import Limits, Outcome, Registered
+from depl.models.solving.limits import Limits
+from depl.models.solving.methods import Registered
 from depl.models.solving.options import Option
-from depl.models.solving.result import Termination
+from depl.models.solving.result import Outcome, Termination
 
 ORDERS = tuple("-".join(order) for order in itertools.permutations(("data", "models", "resources")))
 """All six; the first is the paper's."""

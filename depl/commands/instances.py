@@ -51,7 +51,7 @@ depl solve paper-mobilenet-9                 # a family's name and one of its ta
 """)
 def list_(options: Options) -> Answer:
     """List the shipped instances and families."""
-    from depl.instances.library import describe
+    from depl.instances.shipped import describe
 
     rows = [(entry.name, " ".join(entry.targets), entry.summary) for entry in describe()]
     return Answer(table(("name", "targets", "summary"), rows))
@@ -65,7 +65,7 @@ depl instances show paper-alexnet --target 9 --json
 @given.as_json("the instance itself")
 def show(options: Options) -> Answer:
     """Show one instance, and where its values come from; a family without a target at its first one."""
-    from depl.instances.library import describe
+    from depl.instances.shipped import describe
 
     targets = next((entry.targets for entry in describe() if entry.name == options.instance), ())
     aside = ""

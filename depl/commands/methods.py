@@ -28,7 +28,9 @@ def methods(options: given.Options) -> Answer:
 
     asked = [find(name) for name in dict.fromkeys(options.names)]
     text = "\n\n".join(map(_described, asked)) if asked else f"{depl.methods()}\n\n{_DEFAULTS}"
-    return Answer(text, json=as_json({"methods": [_content(method) for method in asked or depl.methods()]}))
+    # Listing the options imports the methods, which the table can do without.
+    content = [_content(method) for method in asked or depl.methods()] if options.json else []
+    return Answer(text, json=as_json({"methods": content}))
 
 
 def _content(method: Any) -> dict[str, object]:

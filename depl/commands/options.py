@@ -167,7 +167,7 @@ def to_write(text: str) -> str:
 METHODS = shipped("depl", "methods")
 _TRACES = shipped("depl.instances.training.recorded", "recorded_names")
 _COMPLETED = {
-    "INSTANCE": shipped("depl.instances.library", "full_names"),
+    "INSTANCE": shipped("depl.instances.shipped", "full_names"),
     "M": METHODS,
     "SETUP": shipped("depl.instances.setups", "setup_names"),
     "RUNS": _TRACES,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from depl.commands.printable import printable
 from depl.models.foundation.wording import percentage, rounded_down
 from depl.models.problem.units import NO_UNITS, Units
-from depl.models.solving.methods import OnPhase, Progress
+from depl.models.solving.limits import OnPhase, Progress
 
 if TYPE_CHECKING:
     from rich.text import Text

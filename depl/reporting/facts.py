@@ -12,7 +12,8 @@ from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 from depl.models.solving.early_stopping import EarlyStopping, early_stopping
 from depl.models.solving.edge import Budget
-from depl.models.solving.methods import Limits, default_method, find
+from depl.models.solving.limits import Limits
+from depl.models.solving.methods import default_method, find
 from depl.models.solving.result import Result, Termination
 from depl.models.verifier.verify import Report, verify
 from depl.showing.limits import declared, failing

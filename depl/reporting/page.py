@@ -16,7 +16,8 @@ from depl.models.foundation.wording import counted
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Asked, Plan
 from depl.models.solving.defaults import DEFAULT_METHOD, REPORT_SECONDS
-from depl.models.solving.methods import Limits, registered, require_limits
+from depl.models.solving.limits import Limits, require_limits
+from depl.models.solving.methods import registered
 from depl.models.solving.result import Result, versions
 from depl.models.solving.solve import solve
 from depl.reporting import words

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field, replace
 
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.problem.plan import Plan
-from depl.models.solving.methods import Limits, Looks, Meaning, Proof, Registered, find
+from depl.models.solving.limits import Limits, Looks
+from depl.models.solving.methods import Meaning, Proof, Registered, find
 from depl.models.solving.result import Outcome, Result, Termination
 from depl.models.solving.solve import VerificationError, solve
 from depl.testing.changes import CHANGES, Change, Effect

@@ -17,8 +17,9 @@ from depl.models.foundation.deadline import OutOfTimeError, deadline
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.foundation.tolerances import PROOF_TOLERANCE
 from depl.models.problem.instance import Instance
-from depl.models.solving.methods import Limits, Method, Outcome
-from depl.models.solving.result import Phase, Termination
+from depl.models.solving.limits import Limits
+from depl.models.solving.methods import Method
+from depl.models.solving.result import Outcome, Phase, Termination
 from depl.models.solving.solve import VerificationError
 
 _LEAST, _EPOCH, _SHARE = 0.25, 0.002, 0.5
@@ -29,7 +30,7 @@ hand: a first plan takes 0.02 to 0.2 s on small instances, and 1 to 2 s with 500
 def with_greedy_fallback(method: Method) -> Method:
     """The method, which under a time limit returns a greedy plan where it ends without one.
 
-    A caller that holds a plan (`depl.models.solving.methods.Limits.cutoff`) needs none.
+    A caller that holds a plan (`depl.models.solving.limits.Limits.cutoff`) needs none.
     """
 
     @functools.wraps(method)

@@ -36,8 +36,8 @@ from depl.models.foundation.errors import NotCoveredError
 from depl.models.foundation.later import Deferred
 from depl.models.foundation.tolerances import PROOF_TOLERANCE, counts_as_proved
 from depl.models.problem.instance import Instance
-from depl.models.solving.methods import Cutoff, Limits, Outcome
-from depl.models.solving.result import Phase, Termination
+from depl.models.solving.limits import Cutoff, Limits
+from depl.models.solving.result import Outcome, Phase, Termination
 from depl.models.solving.solve import VerificationError
 
 depl = Deferred("depl.heuristics.depl.method", "depl")  # most solves end before its turn

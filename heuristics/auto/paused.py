@@ -1,6 +1,6 @@
 """A method that can be paused: it runs in a thread of its own and waits where its time is over.
 
-Methods look at the clock often (`depl.models.solving.methods.Limits.expired`), and end with what they hold
+Methods look at the clock often (`depl.models.solving.limits.Limits.expired`), and end with what they hold
 once it says that their time is over. Here such a look can wait instead, until there is more time. So two
 methods can take turns, each going on where it was, and neither has to know. Only one of the threads runs at
 any time: who lets a method proceed waits for it.
@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 
 from depl.models.foundation.deadline import LEEWAY, OutOfTimeError, deadline, now
 from depl.models.problem.instance import Instance
-from depl.models.solving.methods import Limits, Outcome
-from depl.models.solving.result import Termination
+from depl.models.solving.limits import Limits
+from depl.models.solving.result import Outcome, Termination
 
 _Method = Callable[[Instance, Limits], Outcome]
 

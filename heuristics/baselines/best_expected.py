@@ -28,8 +28,8 @@ from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 from depl.models.risk.certify import certified_violation
 from depl.models.risk.verdicts import LossClasses, first_met
-from depl.models.solving.methods import Limits, Outcome
-from depl.models.solving.result import Termination
+from depl.models.solving.limits import Limits
+from depl.models.solving.result import Outcome, Termination
 
 
 def expected_greedy(instance: Instance, limits: Limits) -> Outcome:

@@ -20,7 +20,8 @@ from depl.heuristics.data.sites import Site, Sites
 from depl.models.problem.epochs import compute
 from depl.models.problem.instance import Cluster, Dataset, Instance
 from depl.models.problem.laws import FloatArray
-from depl.models.solving.methods import Limits, Outcome
+from depl.models.solving.limits import Limits
+from depl.models.solving.result import Outcome
 
 _TIME_PRICES = np.geomspace(1e-3, 1e3, 13)
 """Prices of time, half a decade apart, in units of the most expensive full resources per quickest epoch. Set

@@ -26,8 +26,8 @@ from depl.models.problem.instance import Instance
 from depl.models.problem.laws import FloatArray
 from depl.models.problem.plan import Plan
 from depl.models.risk.verdicts import PreparedVerdicts, Verdict
-from depl.models.solving.methods import Limits, Outcome
-from depl.models.solving.result import Termination
+from depl.models.solving.limits import Limits
+from depl.models.solving.result import Outcome, Termination
 
 _HOPELESS = 0.4
 """Drafts whose score is lower than needed by this share of itself, and as much again, are not certified."""

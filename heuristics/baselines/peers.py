@@ -12,8 +12,9 @@ import numpy as np
 
 from depl.heuristics.baselines.drafts import Appraiser, Best, Draft, searched, single_model_drafts
 from depl.models.problem.instance import Instance
-from depl.models.solving.methods import Limits, Outcome
+from depl.models.solving.limits import Limits
 from depl.models.solving.options import Option
+from depl.models.solving.result import Outcome
 
 DRAWS = Option("draws", (int,), "drafts that are drawn", least=1)
 OPTIONS = (DRAWS,)

@@ -27,7 +27,7 @@ from depl.heuristics.paths.search import least_weight
 from depl.models.foundation.tolerances import TIME_TOLERANCE
 from depl.models.problem.epochs import FinalLoss
 from depl.models.problem.instance import Instance
-from depl.models.solving.methods import Limits
+from depl.models.solving.limits import Limits
 
 _MOST_MODELS = 10
 """Models kept, those of least reduced cost at the prices of the start. Set by hand: a lightest path takes

@@ -52,8 +52,8 @@ from depl.models.problem.plan import Plan
 from depl.models.problem.site_rules import why_not_idle
 from depl.models.solving.decisions import Stage, StageClock
 from depl.models.solving.interrupts import uninterrupted
-from depl.models.solving.methods import Limits, Outcome
-from depl.models.solving.result import Termination
+from depl.models.solving.limits import Limits
+from depl.models.solving.result import Outcome, Termination
 
 _Key = tuple[tuple[int, frozenset[str]], ...]
 

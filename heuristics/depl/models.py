@@ -28,7 +28,7 @@ from depl.models.problem.epochs import FinalLoss, LossStep, Term
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import FloatArray
 from depl.models.problem.plan import Plan
-from depl.models.solving.methods import Limits
+from depl.models.solving.limits import Limits
 
 _PATHS = 20
 """Lightest paths at one price of time that are judged. Set by hand: their weight is a lower bound of the cost

@@ -8,8 +8,7 @@ from depl.heuristics.depl.models import Candidate
 from depl.models.foundation.wording import counted, number, probability
 from depl.models.problem.instance import Instance, Target
 from depl.models.solving.decisions import Decision, Stage
-from depl.models.solving.methods import Outcome
-from depl.models.solving.result import Termination
+from depl.models.solving.result import Outcome, Termination
 
 _MOST_WORDS = 6
 """Datasets, and clusters, named in a decision."""

@@ -43,9 +43,9 @@ from depl.models.problem.plan import Plan
 from depl.models.problem.site_rules import most_capable_cluster
 from depl.models.risk.certify import certified_quantile, certified_violation
 from depl.models.solving.decisions import Decision, Stage, StageClock
-from depl.models.solving.methods import Limits, Outcome
+from depl.models.solving.limits import Limits
 from depl.models.solving.options import Option
-from depl.models.solving.result import Termination
+from depl.models.solving.result import Outcome, Termination
 
 ETA = Option("eta", (int,), "levels of time and of loss", least=1)
 EPSILON = Option("epsilon", (float,), "relative accuracy of the fractional placement", least=0)

@@ -32,7 +32,7 @@ from depl.heuristics.paths.search import (
 )
 from depl.models.foundation.search import BestFirst
 from depl.models.foundation.tolerances import SEARCH_TOLERANCE, counts_as_proved
-from depl.models.solving.methods import Limits
+from depl.models.solving.limits import Limits
 from depl.models.solving.result import Termination
 
 _FIRST_STEP = 2.0**-16  # shares of the bound

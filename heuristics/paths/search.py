@@ -38,7 +38,7 @@ from depl.models.foundation.tolerances import (
     SEARCH_TOLERANCE,
     TIME_TOLERANCE,
 )
-from depl.models.solving.methods import Limits
+from depl.models.solving.limits import Limits
 from depl.models.solving.result import Termination
 
 MOST_LABELS = 60_000_000

@@ -26,7 +26,8 @@ from depl.models.problem.instance import Cluster, ComputeTable, Dataset, Instanc
 from depl.models.problem.laws import Deterministic, Zero
 from depl.models.problem.learning import ConstantImprovement, TabledImprovement
 from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
-from depl.models.solving.methods import Meaning, find, require_limits
+from depl.models.solving.limits import require_limits
+from depl.models.solving.methods import Meaning, find
 from depl.models.solving.result import Result, Termination
 from depl.models.solving.solve import solve
 

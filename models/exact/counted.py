@@ -33,7 +33,8 @@ from depl.models.problem.laws import FloatArray
 from depl.models.risk.verdicts import Verdict
 from depl.models.scenarios.draws import draw_scenarios
 from depl.models.solving.defaults import DEFAULT_SCENARIOS
-from depl.models.solving.methods import Limits, Outcome
+from depl.models.solving.limits import Limits
+from depl.models.solving.result import Outcome
 
 _LONGEST_SCANNED = 1000
 """Epochs up to which plans with one switch are looked at beside a priced plan: set by hand. Their number

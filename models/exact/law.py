@@ -34,7 +34,8 @@ from depl.models.foundation.tolerances import ATOM_TOLERANCE
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import FloatArray
 from depl.models.risk.verdicts import Verdict
-from depl.models.solving.methods import Limits, Outcome
+from depl.models.solving.limits import Limits
+from depl.models.solving.result import Outcome
 
 _GRIDS = ((128, 24), (512, 64), (1024, 96), (2048, 128), (4096, 256))
 """Points of the grid and cells of budget by round: set by hand; a finer grid makes the bound better and every

@@ -30,8 +30,8 @@ from depl.models.problem.plan import Plan
 from depl.models.risk.certify import certified_quantile, certified_violation
 from depl.models.risk.verdicts import LossClasses, PreparedVerdicts, Verdict, certified_verdict
 from depl.models.scenarios.draws import Scenarios
-from depl.models.solving.methods import Limits, Outcome
-from depl.models.solving.result import Termination
+from depl.models.solving.limits import Limits
+from depl.models.solving.result import Outcome, Termination
 
 MOST_LISTED = 1_000_000
 """Classes of plans, or schedules, above which the method refuses, unless told otherwise."""

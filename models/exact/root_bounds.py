@@ -29,7 +29,7 @@ from depl.models.foundation.deadline import OutOfTimeError, now
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.search import golden_sections
 from depl.models.problem.laws import FloatArray
-from depl.models.solving.methods import Limits
+from depl.models.solving.limits import Limits
 from depl.models.solving.result import DualBound, Termination
 
 _ACTIVE = 8

@@ -35,8 +35,8 @@ from depl.models.foundation.tolerances import SEARCH_TOLERANCE
 from depl.models.problem.laws import FloatArray
 from depl.models.problem.plan import Plan
 from depl.models.risk.verdicts import Verdict
-from depl.models.solving.methods import Limits, Outcome
-from depl.models.solving.result import Termination
+from depl.models.solving.limits import Limits
+from depl.models.solving.result import Outcome, Termination
 
 UNEXPLAINED = "models: no plan meets the target within the epochs and the time limits"
 """Said where the proof that there is no plan stands, and time is over before its explanation."""

@@ -32,7 +32,7 @@ from depl.models.policy.time_limit import restriction, trains, wider, within
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws.law import UNIT_ROUNDOFF
 from depl.models.problem.policy import STOP
-from depl.models.solving.methods import Progress, require_limits
+from depl.models.solving.limits import Progress, require_limits
 from depl.models.solving.result import Termination
 from depl.models.solving.solve import VerificationError
 from depl.models.verifier.policies import verify_policy

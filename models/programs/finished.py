@@ -30,7 +30,7 @@ from depl.models.programs.loop import PROVED, Loop, require_manageable
 from depl.models.programs.methods import FORM
 from depl.models.programs.notes import mark
 from depl.models.scenarios.draws import Scenarios
-from depl.models.solving.methods import Limits, require_limits, sample_of
+from depl.models.solving.limits import Limits, require_limits, sample_of
 
 LOOSE = 1e-6
 """The feasibility tolerance by default of HiGHS, SCIP, Gurobi and CPLEX, for which a program is finished."""

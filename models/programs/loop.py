@@ -26,7 +26,7 @@ from depl.models.programs.attainable import attainable
 from depl.models.programs.formulations import Price, add_no_good, cone, read_choices
 from depl.models.programs.highs import Answer, Option, ScipSession, Session, Status, require_scip
 from depl.models.programs.own_rows import add_own_rows, keeps
-from depl.models.solving.methods import Limits
+from depl.models.solving.limits import Limits
 from depl.models.solving.result import Termination
 
 MAXIMUM_BINARIES = 5_000

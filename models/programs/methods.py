@@ -5,8 +5,9 @@ from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 from depl.models.scenarios.draws import draw_scenarios
 from depl.models.solving.defaults import DEFAULT_SCENARIOS
-from depl.models.solving.methods import Limits, Outcome
+from depl.models.solving.limits import Limits
 from depl.models.solving.options import Option
+from depl.models.solving.result import Outcome
 
 FORM = Option("form", ("price", "cone"), "linear, for HiGHS, or the program as the paper prints it, for SCIP")
 OPTIONS = (FORM,)

@@ -16,7 +16,7 @@ from pyomo.core.expr.visitor import identify_variables
 from pyomo.repn import generate_standard_repn
 
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
-from depl.models.solving.methods import Rows
+from depl.models.solving.limits import Rows
 
 _VIOLATED = 1e-6  # of the larger of 1 and the bound: the rows are of whole numbers, of solvers that keep 1e-9
 _DISCRETE = {"w", "q", "v", "stop", "z", "charged"}

@@ -42,8 +42,9 @@ from depl.models.solving.edge import (
     with_cheapest_resources,
 )
 from depl.models.solving.interrupts import first_interrupt_ignored, uninterrupted
-from depl.models.solving.methods import Meaning, Outcome, default_method, find, require_limits
-from depl.models.solving.result import Result, Solution, Termination, proved_as, stopped_as
+from depl.models.solving.limits import require_limits
+from depl.models.solving.methods import Meaning, default_method, find
+from depl.models.solving.result import Outcome, Result, Solution, Termination, proved_as, stopped_as
 from depl.models.solving.solve import VerificationError, solve, verified_result
 from depl.models.verifier.verify import verify
 

@@ -1,12 +1,11 @@
 """Options that a method takes besides its limits: their names, the values they allow, and reading them."""
 
 import math
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
-
-import numpy as np
 
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.names import advice, nearest
@@ -73,7 +72,7 @@ class Option:
         Parameters
         ----------
         given : mapping
-            `depl.models.solving.methods.Limits.options`.
+            `depl.models.solving.limits.Limits.options`.
         default : object
         member : type, optional
             An enumeration whose members the words stand for; it may be given as a member, too.
@@ -129,7 +128,7 @@ def given_options(
             gone = removed(f"method {method}, option {name}")
             hint = gone or (advice(name, names) if names else "it takes none")
             raise InvalidInputError(f"method {method!r} takes no option {name!r}; {hint}")
-    return {name: value.item() if isinstance(value, np.generic) else value for name, value in given.items()}
+    return {name: _plain(value) for name, value in given.items()}
 
 
 def read_options(method: str, options: Iterable[Option], texts: Mapping[str, str]) -> dict[str, object]:
@@ -137,3 +136,9 @@ def read_options(method: str, options: Iterable[Option], texts: Mapping[str, str
     known = {item.name: item for item in options}
     given_options(method, known.values(), texts)
     return {name: known[name].read(text) for name, text in texts.items()}
+
+
+def _plain(value: Any) -> object:
+    """A number of numpy as a plain one; only who has imported numpy can give one."""
+    numpy = sys.modules.get("numpy")
+    return value.item() if numpy is not None and isinstance(value, numpy.generic) else value

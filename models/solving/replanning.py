@@ -39,7 +39,8 @@ from depl.models.problem.plan import ClusterData, Plan, require_data, require_tr
 from depl.models.problem.traced_law import Stage, joined_stages, require_joined
 from depl.models.scenarios.draws import Scenarios
 from depl.models.solving.edge import with_cheapest_resources
-from depl.models.solving.methods import OnPhase, Progress, default_method, find, require_limits
+from depl.models.solving.limits import OnPhase, Progress, require_limits
+from depl.models.solving.methods import default_method, find
 from depl.models.solving.result import Result, Solution, Termination
 from depl.models.solving.solve import solve
 from depl.models.traces.table import Schedule

@@ -28,28 +28,29 @@ from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Asked, Bounds, Claims, DualClaim, Plan, ScenarioClaim
 from depl.models.scenarios.draws import ScenarioEvidence, Scenarios, scenario_evidence
 from depl.models.solving.interrupts import first_interrupt_ignored
-from depl.models.solving.methods import (
+from depl.models.solving.limits import (
     Cutoff,
     Limits,
     Looks,
-    Meaning,
     OnPhase,
-    Outcome,
     Progress,
-    Registered,
     Rows,
+    require_limits,
+    sample_of,
+)
+from depl.models.solving.methods import (
+    Meaning,
+    Registered,
     default_method,
     find,
     is_shipped,
-    outcome_of,
     require_counting,
     require_covered,
-    require_limits,
     require_rows,
-    sample_of,
 )
 from depl.models.solving.options import given_options
-from depl.models.solving.result import Result, Solution, Termination, proved_as, stopped_as, versions
+from depl.models.solving.result import Outcome, Result, Solution, Termination, proved_as, stopped_as, versions
+from depl.models.solving.returned import outcome_of
 from depl.models.verifier.bounds import MOST_PLANS, bound_without_plan
 from depl.models.verifier.findings import Finding, Kind
 from depl.models.verifier.verify import verify
@@ -131,7 +132,7 @@ def solve(
         (`depl.models.foundation.memory`).
     start : Plan, optional
         A feasible plan that is known. It is returned unless a cheaper one is found, and methods that can
-        (`depl.models.solving.methods.Limits.cutoff`) look for cheaper ones alone. Methods that count
+        (`depl.models.solving.limits.Limits.cutoff`) look for cheaper ones alone. Methods that count
         scenarios take none.
     rows : callable, optional
         Adds constraints of the caller's own to the Pyomo model of a method that solves by a program,
@@ -315,7 +316,7 @@ def _run(request: Request, scenarios: int | Scenarios | None) -> tuple[object, R
 def _unless_better(request: Request, outcome: Outcome) -> Outcome:
     """The outcome with the plan to start from, unless that of the method costs less.
 
-    A method whose cutoff this plan was (`depl.models.solving.methods.Limits.cutoff`) may return no plan, and
+    A method whose cutoff this plan was (`depl.models.solving.limits.Limits.cutoff`) may return no plan, and
     a lower bound that proves this one.
     """
     known = request.start

@@ -28,7 +28,7 @@ from depl.models.problem.epochs import compose, loss_step
 from depl.models.problem.laws import Forbidden, InverseGamma, Lognormal, Normal, Zero
 from depl.models.problem.learning import InverseSqrtImprovement
 from depl.models.risk.certify import certified_violation
-from depl.models.solving.methods import Limits
+from depl.models.solving.limits import Limits
 from depl.models.solving.result import Solution, Termination
 from tests.oracles.search import kinds_of
 from tests.problems import atoms, gain, gains, instance, law, model, site, student

@@ -10,8 +10,9 @@ import pytest
 
 import depl
 from depl.models.scenarios.draws import allowed_misses
-from depl.models.solving.methods import Limits, Meaning, Outcome, find
-from depl.models.solving.result import Termination
+from depl.models.solving.limits import Limits
+from depl.models.solving.methods import Meaning, find
+from depl.models.solving.result import Outcome, Termination
 from tests.oracles.brute_force import cheapest_under_scenarios, cost_and_misses
 
 JUDGE = "written-out"

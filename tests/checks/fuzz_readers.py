@@ -18,8 +18,9 @@ from depl.benchmarks.measure.store import read_file
 from depl.cli import main
 from depl.instances.chance_knapsack_files import read_chance_knapsack
 from depl.instances.knapsack_files import read_knapsacks
-from depl.instances.library import load, strip_comments
+from depl.instances.library import load
 from depl.instances.setups import load_setup, setup_template
+from depl.instances.shipped import strip_comments
 from depl.models.foundation.documents import read_text
 from depl.models.policy.controller import Controller, led
 from depl.models.problem.instance import Instance

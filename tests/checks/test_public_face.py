@@ -44,11 +44,13 @@ def test_a_tree_that_is_not_installed_still_has_its_version():
     assert done.stdout.strip() == depl.__version__
 
 
-def test_names_are_loaded_at_their_first_use_and_a_drawing_library_not_even_by_solving():
+def test_names_are_loaded_at_their_first_use_lists_need_no_numbers_and_solving_no_drawing_library():
     """All in one fresh process."""
     program = (
         "import sys, depl\n"
         "assert set(depl.__all__) == set(dir(depl))\n"
+        "from depl.instances.shipped import full_names\n"
+        "found = str(depl.methods()), full_names()\n"
         "assert not {'numpy', 'scipy', 'numba'} & sys.modules.keys()\n"
         "print(len(depl.methods()), depl.load('tiny').name)\n"
         "import importlib, pkgutil, depl.commands\n"

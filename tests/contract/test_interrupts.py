@@ -14,7 +14,8 @@ from depl.commands.answer import ExitCode, code_of
 from depl.models.foundation.compiling import compiled_at_once
 from depl.models.solving import solve as solving
 from depl.models.solving.interrupts import first_interrupt_ignored, uninterrupted
-from depl.models.solving.methods import Limits, find
+from depl.models.solving.limits import Limits
+from depl.models.solving.methods import find
 from depl.models.solving.result import Solution, Termination
 from tests.cases.memory_cases import instance_of, random_law
 

@@ -11,9 +11,9 @@ import pytest
 from depl.cli import main
 from depl.instances.library import load
 from depl.models.problem.plan import Plan
-from depl.models.solving.methods import Outcome, Registered, register, ship
+from depl.models.solving.methods import Registered, register, ship
 from depl.models.solving.options import Option
-from depl.models.solving.result import Termination
+from depl.models.solving.result import Outcome, Termination
 from depl.starting import JSON
 from tests.cases.documents import RICH, put
 

@@ -8,8 +8,9 @@ import math
 import msgspec
 import pytest
 
-from depl.instances import library
-from depl.instances.library import Family, describe, load, names, parse, strip_comments
+from depl.instances import shipped as files
+from depl.instances.library import Family, load, parse
+from depl.instances.shipped import describe, names, strip_comments
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.laws import Forbidden, StudentT, Zero
 
@@ -77,8 +78,8 @@ def test_every_file_is_an_instance_with_a_name_and_those_of_the_paper_have_its_t
     assert {entry.name: entry.targets for entry in describe()} == {
         name: TARGETS if name.startswith("paper") else () for name in names()
     }
-    files = {path.name for path in library._FOLDER.iterdir() if path.is_file()}
-    assert files == {f"{name}.json" for name in names()}
+    shipped_files = {path.name for path in files._FOLDER.iterdir() if path.is_file()}
+    assert shipped_files == {f"{name}.json" for name in names()}
 
 
 @pytest.mark.parametrize(("name", "target"), every_instance())

@@ -12,7 +12,7 @@ from depl.models.exact.choices import Configuration
 from depl.models.exact.counted import required_mean, scenario_search
 from depl.models.exact.sampled import SampledProblem
 from depl.models.scenarios.draws import draw_scenarios
-from depl.models.solving.methods import Limits
+from depl.models.solving.limits import Limits
 from depl.models.solving.result import Termination
 
 

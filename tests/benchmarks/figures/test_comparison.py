@@ -17,8 +17,8 @@ from depl.benchmarks.figures.comparison import (
 from depl.instances.library import load
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
-from depl.models.solving.methods import Outcome, register
-from depl.models.solving.result import Result, Solution, Termination
+from depl.models.solving.methods import register
+from depl.models.solving.result import Outcome, Result, Solution, Termination
 
 
 def slow_epochs(instance, limits):

@@ -11,7 +11,7 @@ from depl.benchmarks.measure.compare import asked_again
 from depl.benchmarks.measure.solving import attempt
 from depl.benchmarks.measure.store import read_attempts
 from depl.benchmarks.studies.behaviour import LEFT_OUT, LOOKS, STUDY, _plan_digest
-from depl.instances.library import names
+from depl.instances.shipped import names
 from depl.models.problem.plan import Plan
 
 EVERY = [(draw.name, item.label) for draw in STUDY.instances() for item in STUDY.configurations]

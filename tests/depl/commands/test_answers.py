@@ -11,19 +11,20 @@ import pytest
 
 import depl
 from depl.commands.instances import FAMILIES
-from depl.instances.library import load, names
+from depl.instances.library import load
 from depl.instances.reductions.knapsack import Knapsack
 from depl.instances.reductions.to_planning import solve_knapsack, solver
+from depl.instances.shipped import names
 from depl.lessons.shipped import lessons
 from depl.models.policy.controller import Controller
 from depl.models.problem import instance, policy
 from depl.models.problem.instance import Instance
 from depl.models.scenarios.draws import save_scenarios
 from depl.models.solving import front as front_module
-from depl.models.solving.methods import Outcome, Registered, register, ship
+from depl.models.solving.methods import Registered, register, ship
 from depl.models.solving.options import Option
 from depl.models.solving.replanning import State, planned_state
-from depl.models.solving.result import Termination
+from depl.models.solving.result import Outcome, Termination
 from tests.cases.documents import put
 from tests.cases.verifier_scenarios_cases import claiming, own
 from tests.depl.commands.conftest import sessions

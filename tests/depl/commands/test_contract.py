@@ -18,9 +18,9 @@ from depl.commands import options
 from depl.commands.answer import ExitCode
 from depl.commands.paper_figures import PRINTED
 from depl.commands.traces import TOOLS as DECLARED
-from depl.instances.library import full_names
 from depl.instances.reductions import REDUCTIONS
 from depl.instances.reductions.to_planning import REACHING
+from depl.instances.shipped import full_names
 from depl.instances.training.families import FAMILIES
 from depl.instances.training.names import SHIPPED
 from depl.models.foundation.removed import SUCCESSORS

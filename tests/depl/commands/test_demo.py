@@ -11,8 +11,9 @@ from depl.commands import demo
 from depl.instances.library import load
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
-from depl.models.solving.methods import Limits, Outcome, register
-from depl.models.solving.result import Termination
+from depl.models.solving.limits import Limits
+from depl.models.solving.methods import register
+from depl.models.solving.result import Outcome, Termination
 
 
 def slow_epochs(instance: Instance, limits: Limits) -> Outcome:

@@ -8,8 +8,9 @@ from depl.heuristics.auto.greedy_fallback import with_greedy_fallback
 from depl.models.evaluation.evaluate import plan_cost
 from depl.models.foundation.deadline import OutOfTimeError
 from depl.models.problem.plan import Plan
-from depl.models.solving.methods import Cutoff, Limits, Outcome, find
-from depl.models.solving.result import Termination
+from depl.models.solving.limits import Cutoff, Limits
+from depl.models.solving.methods import find
+from depl.models.solving.result import Outcome, Termination
 from depl.models.solving.solve import VerificationError
 
 

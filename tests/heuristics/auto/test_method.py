@@ -9,8 +9,8 @@ import pytest
 import depl
 from depl.heuristics.auto import method as module
 from depl.models.foundation.errors import NotCoveredError
-from depl.models.solving.methods import Cutoff, Limits, Looks, Outcome
-from depl.models.solving.result import Phase, Solution, Termination
+from depl.models.solving.limits import Cutoff, Limits, Looks
+from depl.models.solving.result import Outcome, Phase, Solution, Termination
 from depl.models.solving.solve import VerificationError, solve
 from tests.cases.memory_cases import instance_of
 from tests.cases.traced_law_cases import halves
@@ -247,7 +247,7 @@ def test_turns_are_shares_of_what_is_left():
 def test_turns_are_counted_in_cpu_seconds(monkeypatch):
     """What else the machine does takes no turn away, up to twice its share of the clock."""
     times = {"clock": 50.0, "cpu": 1.0}
-    monkeypatch.setattr("depl.models.solving.methods.time.process_time", lambda: times["cpu"])
+    monkeypatch.setattr("depl.models.solving.limits.time.process_time", lambda: times["cpu"])
     told = []
     free = Limits(clock=lambda: times["clock"], started=40.0, progress=lambda t, *_: told.append(t))
     limited = replace(free, time_limit=110.0)  # 100 are left

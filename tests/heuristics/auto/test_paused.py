@@ -10,8 +10,8 @@ from depl.heuristics.auto.paused import Paused
 from depl.models.foundation.deadline import OutOfTimeError, keep_time
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.plan import Plan
-from depl.models.solving.methods import Limits, Looks, Outcome
-from depl.models.solving.result import Termination
+from depl.models.solving.limits import Limits, Looks
+from depl.models.solving.result import Outcome, Termination
 
 
 class Counting:

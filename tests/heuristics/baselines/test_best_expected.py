@@ -8,7 +8,7 @@ import pytest
 from depl.heuristics.baselines.best_expected import expected_cost, expected_greedy
 from depl.instances.library import load
 from depl.models.evaluation.evaluate import evaluate
-from depl.models.solving.methods import Limits
+from depl.models.solving.limits import Limits
 
 
 def test_greedy_trains_the_fastest_model_only_and_as_briefly_as_the_quantile_allows():

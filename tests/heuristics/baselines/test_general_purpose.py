@@ -10,7 +10,7 @@ from depl.heuristics.baselines.drafts import Appraiser, Draft
 from depl.heuristics.baselines.peers import random_draft
 from depl.instances.generator import random_instances
 from depl.models.evaluation.evaluate import evaluate, final_loss
-from depl.models.solving.methods import Limits
+from depl.models.solving.limits import Limits
 from tests.problems import instance as made
 from tests.problems import model, site
 

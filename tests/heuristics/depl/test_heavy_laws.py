@@ -12,7 +12,7 @@ from depl.models.problem.laws import Lognormal, Normal
 from depl.models.risk.lower_bound.switches import TiltedSwitch
 from depl.models.risk.verdicts import LossClasses, PreparedVerdicts, Verdict
 from depl.models.solving import methods
-from depl.models.solving.methods import Limits
+from depl.models.solving.limits import Limits
 from depl.models.solving.result import Termination
 from tests.problems import instance as made
 from tests.problems import model, student

@@ -16,7 +16,7 @@ from depl.heuristics.depl.models import ModelStage
 from depl.heuristics.depl.priced_sites import least_completions
 from depl.models.evaluation.evaluate import evaluate
 from depl.models.problem.learning import PowerDataLaw
-from depl.models.solving.methods import Limits
+from depl.models.solving.limits import Limits
 from depl.models.verifier.verify import verify
 from tests.cases.loop_cases import crowded, plain
 from tests.oracles.brute_force import every_plan

@@ -10,7 +10,7 @@ import depl
 from depl.heuristics.depl import method
 from depl.models.problem.learning import PowerDataLaw
 from depl.models.solving.decisions import Stage
-from depl.models.solving.methods import Limits
+from depl.models.solving.limits import Limits
 from depl.models.solving.result import Termination
 from tests.cases.loop_cases import crowded
 

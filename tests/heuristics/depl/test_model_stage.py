@@ -13,7 +13,7 @@ from depl.models.evaluation.evaluate import evaluate
 from depl.models.problem.allocation import allocate
 from depl.models.problem.epochs import load
 from depl.models.problem.instance import Transfer
-from depl.models.solving.methods import Limits
+from depl.models.solving.limits import Limits
 from depl.models.verifier.verify import verify
 from tests.cases.loop_cases import plain
 from tests.oracles.brute_force import every_plan

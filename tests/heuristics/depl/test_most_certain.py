@@ -15,7 +15,7 @@ from depl.heuristics.depl.data_stage import DataStage
 from depl.heuristics.depl.labels import Judge
 from depl.heuristics.depl.models import ModelStage, most_certain
 from depl.models.problem.laws import Normal, Zero
-from depl.models.solving.methods import Limits
+from depl.models.solving.limits import Limits
 from depl.models.verifier.verify import verify
 from tests.cases.loop_cases import moments, plain
 from tests.oracles.brute_force import every_plan

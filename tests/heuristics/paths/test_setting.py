@@ -11,7 +11,7 @@ from depl.benchmarks.studies.helpers.path_problems import FAMILIES, family_probl
 from depl.heuristics.paths.additive_problem import AdditiveProblem
 from depl.heuristics.paths.ranking import RankedPaths
 from depl.heuristics.paths.search import least_weight
-from depl.models.solving.methods import Limits
+from depl.models.solving.limits import Limits
 from depl.models.solving.result import Termination
 from tests.cases.additive_cases import all_paths
 from tests.cases.label_cases import best_of_all, require_agreement, small_problem

@@ -8,7 +8,7 @@ from depl.models.exact.counted import Counted, scenario_search
 from depl.models.exact.sampled import SampledProblem
 from depl.models.exact.search import Search
 from depl.models.foundation.deadline import OutOfTimeError
-from depl.models.solving.methods import Limits
+from depl.models.solving.limits import Limits
 from depl.models.solving.result import Termination
 from tests.oracles.search import (
     require_agreement,

@@ -21,7 +21,7 @@ from depl.models.exact.search import Search
 from depl.models.exact.subproblem import Subproblem
 from depl.models.problem.laws import Normal
 from depl.models.scenarios.draws import draw_scenarios
-from depl.models.solving.methods import Limits
+from depl.models.solving.limits import Limits
 from depl.models.solving.result import Termination
 from tests.problems import instance, model, site
 

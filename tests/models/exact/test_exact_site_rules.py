@@ -10,7 +10,8 @@ from depl.models.evaluation.evaluate import evaluate
 from depl.models.exact.listing import enumerate_plans
 from depl.models.exact.root_bounds import root_bound
 from depl.models.exact.sampled import SampledProblem
-from depl.models.solving.methods import Limits, Meaning, find
+from depl.models.solving.limits import Limits
+from depl.models.solving.methods import Meaning, find
 from depl.models.solving.result import Termination
 from depl.models.verifier.dual import dual_bound
 from depl.models.verifier.scenarios import given_sample

@@ -18,7 +18,7 @@ from depl.models.exact.labels import LabelSearch, mark_undominated
 from depl.models.exact.prices import Prices
 from depl.models.foundation.search import BestFirst
 from depl.models.problem.laws import Forbidden
-from depl.models.solving.methods import Limits
+from depl.models.solving.limits import Limits
 from depl.models.solving.result import Termination
 from depl.models.solving.solve import solve
 from tests.cases.knapsack_cases import random_chance_knapsack, subsets

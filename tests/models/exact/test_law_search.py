@@ -14,7 +14,7 @@ from depl.models.exact.search import Task
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.laws import Normal
 from depl.models.risk.verdicts import Verdict
-from depl.models.solving.methods import Limits
+from depl.models.solving.limits import Limits
 from depl.models.solving.result import Solution, Termination
 from tests.cases.law_search_cases import (
     AWKWARD,

@@ -19,7 +19,7 @@ from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.instance import Dataset
 from depl.models.problem.laws import Forbidden
 from depl.models.problem.plan import Plan
-from depl.models.solving.methods import Limits
+from depl.models.solving.limits import Limits
 from depl.models.solving.result import Termination
 from tests.problems import instance, model, site
 

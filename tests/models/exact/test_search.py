@@ -17,7 +17,7 @@ from depl.models.exact.sampled import SampledProblem
 from depl.models.exact.search import Search, Task
 from depl.models.foundation.tolerances import ATOM_TOLERANCE, PROOF_TOLERANCE
 from depl.models.scenarios.draws import count_misses, given_scenarios, scenario_losses
-from depl.models.solving.methods import Cutoff, Limits
+from depl.models.solving.limits import Cutoff, Limits
 from depl.models.solving.result import Termination
 from tests.oracles.search import feasible_plans, sampled, tiny_problems
 

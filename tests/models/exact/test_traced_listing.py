@@ -21,7 +21,7 @@ from depl.models.exact.traced_verdicts import UnderLaw, exceedances
 from depl.models.foundation.interval import Interval
 from depl.models.risk.certify import certified_violation
 from depl.models.scenarios.draws import allowed_misses, draw_scenarios
-from depl.models.solving.methods import Limits, Looks
+from depl.models.solving.limits import Limits, Looks
 from depl.models.solving.result import Termination
 from tests.cases.memory_cases import instance_of, random_law
 from tests.cases.memory_search_cases import case_of, drawn, met_on

@@ -11,7 +11,7 @@ import pytest
 from depl.models.exact.counted import scenario_search
 from depl.models.exact.law import exact
 from depl.models.foundation.compiling import compiled_at_once
-from depl.models.solving.methods import Limits
+from depl.models.solving.limits import Limits
 from tests.cases.law_search_cases import AWKWARD
 from tests.oracles.search import tiny_problems
 

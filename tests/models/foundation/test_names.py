@@ -6,7 +6,7 @@ import string
 import numpy as np
 
 from depl.benchmarks.measure.catalogue import all_suites
-from depl.instances.library import full_names
+from depl.instances.shipped import full_names
 from depl.models.foundation import names
 from depl.models.foundation.names import nearest
 from depl.models.solving.methods import registered

@@ -8,7 +8,7 @@ import jsonschema
 import msgspec
 import pytest
 
-from depl.instances import library
+from depl.instances import library, shipped
 from depl.models.problem.instance import json_schema
 from depl.models.problem.plan import Bounds, Claims, Plan, PlannedEpoch
 from tests.cases.bad_instances import (
@@ -181,7 +181,7 @@ def schema():
 
 def test_the_schema_accepts_every_shipped_instance(schema):
     """With two of the recorded runs, which all have the same fields, and one target each."""
-    for entry in library.describe():
+    for entry in shipped.describe():
         content = json.loads(library.load(entry.name, *entry.targets[:1]).to_json())
         if "traced_law" in content:
             content["traced_law"]["runs"] = content["traced_law"]["runs"][:2]

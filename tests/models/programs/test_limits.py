@@ -14,7 +14,8 @@ from depl.models.problem.instance import Instance
 from depl.models.programs.highs import OPTIONS
 from depl.models.programs.loop import solve_sampled
 from depl.models.scenarios.draws import load_scenarios
-from depl.models.solving.methods import Limits, find
+from depl.models.solving.limits import Limits
+from depl.models.solving.methods import find
 from depl.models.solving.result import Termination
 from tests.cases.sampled_plans import HARD_OPTIMUM, hard_problem, meets_all
 from tests.oracles.brute_force import cheapest_under_scenarios

@@ -11,7 +11,8 @@ from depl.models.programs.finished import FORMS, program
 from depl.models.programs.highs import OPTIONS, Answer, Session, Status, solve_program
 from depl.models.programs.loop import solve_sampled
 from depl.models.scenarios.draws import draw_scenarios
-from depl.models.solving.methods import Limits, find
+from depl.models.solving.limits import Limits
+from depl.models.solving.methods import find
 from depl.models.solving.result import Solution, Termination
 from tests.cases.sampled_plans import HARD_OPTIMUM, cheapest, drawn_problems, hard_problem, meets_all
 

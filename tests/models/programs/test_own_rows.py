@@ -11,7 +11,7 @@ from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.programs.formulations import labels
 from depl.models.programs.loop import solve_sampled
 from depl.models.scenarios.draws import draw_scenarios
-from depl.models.solving.methods import Limits
+from depl.models.solving.limits import Limits
 from depl.models.solving.result import Solution, Termination
 from tests.cases.sampled_plans import cheapest, meets_all, sequences
 

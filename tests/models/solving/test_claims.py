@@ -7,8 +7,8 @@ import pytest
 import depl
 from depl.benchmarks.measure.outcome import tried
 from depl.models.solving import methods
-from depl.models.solving.methods import Outcome, find, register
-from depl.models.solving.result import Solution, Termination
+from depl.models.solving.methods import find, register
+from depl.models.solving.result import Outcome, Solution, Termination
 from depl.models.solving.solve import VerificationError, solve
 
 

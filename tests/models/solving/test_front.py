@@ -11,7 +11,7 @@ from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.solving import front as module
 from depl.models.solving.edge import Budget, default_range
 from depl.models.solving.front import front
-from depl.models.solving.methods import Limits
+from depl.models.solving.limits import Limits
 from depl.models.solving.result import Termination
 from depl.models.solving.solve import solve
 from depl.models.verifier.verify import verify

@@ -17,7 +17,8 @@ from depl.models.risk import transforms
 from depl.models.scenarios.draws import draw_scenarios
 from depl.models.solving import methods, solve
 from depl.models.solving import solve as solving
-from depl.models.solving.methods import Limits, find
+from depl.models.solving.limits import Limits
+from depl.models.solving.methods import find
 from depl.models.solving.solve import Request
 from depl.models.verifier.verify import verify
 

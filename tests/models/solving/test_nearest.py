@@ -6,7 +6,7 @@ from depl.instances.library import load
 from depl.models.exact.listing import enumerate_plans
 from depl.models.solving import edge as module
 from depl.models.solving.edge import Budget, any_plan, nearest_values
-from depl.models.solving.methods import Limits
+from depl.models.solving.limits import Limits
 from depl.models.solving.solve import solve
 from depl.showing.limits import explain_instance
 from tests.cases.memory_cases import instance_of

@@ -13,8 +13,9 @@ from depl.models.evaluation.evaluate import evaluate
 from depl.models.foundation.errors import DeplError, InvalidInputError
 from depl.models.foundation.interval import Interval
 from depl.models.problem.plan import Claims, Plan
-from depl.models.solving.methods import Limits, Outcome, find, register, registered
-from depl.models.solving.result import Phase, Result, Solution, Termination
+from depl.models.solving.limits import Limits
+from depl.models.solving.methods import find, register, registered
+from depl.models.solving.result import Outcome, Phase, Result, Solution, Termination
 from depl.models.solving.solve import VerificationError, solve
 from depl.models.verifier.verify import verify
 from tests.problems import plan, refusal
