@@ -50,7 +50,7 @@ def test_names_are_loaded_at_their_first_use_lists_need_no_numbers_and_solving_n
         "import sys, depl\n"
         "assert set(depl.__all__) == set(dir(depl))\n"
         "from depl.instances.shipped import full_names\n"
-        "found = str(depl.methods()), full_names()\n"
+        "found = depl.methods(), full_names()\n"
         "assert not {'numpy', 'scipy', 'numba'} & sys.modules.keys()\n"
         "print(len(depl.methods()), depl.load('tiny').name)\n"
         "import importlib, pkgutil, depl.commands\n"
