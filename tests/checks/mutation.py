@@ -143,7 +143,8 @@ def answer(log: Path, mutant: Mutant, ending: Ending) -> None:
 
 def measure(log: Path, drawn: Sequence[Mutant], words: Sequence[str], base: Path) -> None:
     """Run the tests with every mutant that has no answer yet: in forks, and what cannot be in copies."""
-    copied(base)
+    made = shutil.ignore_patterns(".git", ".venv*", ".*_cache", ".hypothesis", "build", "demo", "dist")
+    shutil.copytree(ROOT, base, symlinks=True, ignore=made)
     command = (sys.executable, "-m", "tests.checks.mutation_forks", *words)
     environment = {**os.environ, "PYTHONPATH": str(base), "PYTHONDONTWRITEBYTECODE": "1"}
     if code := subprocess.run(command, cwd=base, env=environment, check=False).returncode:
@@ -213,12 +214,6 @@ def summary(drawn: Sequence[Mutant], known: Mapping[str, Mapping[str, Any]]) -> 
     told = f"{len(found)} mutants, {len(same)} equivalent, {noticed} noticed ({hung} hung), "
     told += f"{len(passed)} survived: score {noticed / max(1, noticed + len(passed)):.1%}"
     return "\n".join([*lines, *(f"survived: {name}" for name in passed.values()), told])
-
-
-def copied(target: Path) -> None:
-    """Copy the project with its links and compiled kernels."""
-    made = (".git", ".venv*", ".*_cache", ".hypothesis", "build", "demo", "dist")
-    shutil.copytree(ROOT, target, symlinks=True, ignore=shutil.ignore_patterns(*made))
 
 
 def put_in(copy: Path, path: str, source: str) -> None:

@@ -2,9 +2,9 @@
 
 Starting pytest takes longer than most mutants live. Here each mutant costs a fork, which gives the changed
 function its new code and runs the tests that call it, themselves or by fixtures of their module or session.
-Kernels and bodies of modules and classes are left to copies. A function that has done its work while modules
-are imported, or whose results others have cached, lets mutants survive here: the score may be too low, but
-never too high. `tests.checks.mutation` runs it in a copy of the project, with its own words.
+Kernels, bodies of modules and classes, and what no test calls are left to copies. A function whose results
+others have cached while modules were imported lets mutants survive here: the score may be too low, but never
+too high. `tests.checks.mutation` runs it in a copy of the project, with its own words.
 """
 
 import ast
@@ -118,7 +118,7 @@ class Forks:
         items = [self.items[name] for name in names]
 
         def judge(writing: int) -> int:
-            if fault and not put_in(mutant):
+            if fault and not (items and put_in(mutant)):  # what no test calls may work during imports
                 return _NOT_HERE
             for item, following in itertools.zip_longest(items, items[1:]):
                 if any(one.failed for one in runtestprotocol(item, log=False, nextitem=following)):
