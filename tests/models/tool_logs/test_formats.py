@@ -15,8 +15,10 @@ from depl.commands.traces import choices_of
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.tool_logs.finding import read_logs
 from depl.models.tool_logs.importing import Imported, import_logs
-from depl.models.tool_logs.points import TOOLS
+from depl.models.tool_logs.mlflow import read_store
+from depl.models.tool_logs.points import TOOLS, UNFINISHED
 from depl.models.traces import sheets
+from depl.models.traces.lost import ENDED, WHOLE, ledger
 from depl.models.traces.table import Traces
 from tests.cases.tool_log_cases import DENSE, EVERY, LOGS, Logged, losses_of, put, read, refusal, unpacked
 from tests.cases.written_logs import store
@@ -194,3 +196,27 @@ def test_model_and_cluster_are_hyperparameters_as_well_as_columns(tmp_path):
     assert set(pairs) == {("64", "edge"), ("128", "edge")}
     assert dict(found.facts)["stages told by"] == "the hyperparameter 'width' and the hyperparameter 'site'"
     assert "does not say which model was trained where" in refusal(tmp_path, stages=(), model="depth")
+
+
+def test_a_folder_of_mlflow_is_read_by_step_with_its_own_name_and_what_a_crash_cut_is_told(tmp_path):
+    """All of it was logged within one second, so that the time says nothing of the order."""
+    files = {
+        "0/r/meta.yaml": "run_id: r\nrun_name: 'it''s the first'\nlifecycle_stage: active\n",
+        "0/r/metrics/loss": "5 0.7 3\n5 0.9 1\n5 0.8 2\n5 0.6",
+        "0/r/metrics/error": "5 0.1 1\n5 0.2 2\n5 0.3 3\n",
+    }
+    run = next(read_store(put(tmp_path, files) / "0" / "r"))
+    assert run.name == "it's the first"
+    assert [point.values["step"] for point in run.points] == [1.0, 2.0, 3.0]
+    assert run.remarks == {f"{tmp_path}/0/r/metrics/loss, row 4": UNFINISHED}
+    assert losses_of(read(tmp_path)) == {"it's the first": {1: 0.9, 2: 0.8, 3: 0.7}}
+
+
+def test_a_run_shorter_than_others_ended_early_or_as_its_stages_planned(tmp_path):
+    for name, epochs in (("long", 4), ("killed", 2), ("short", 3)):
+        rows = "".join(f"{epoch},{len(name) / epoch}\n" for epoch in range(1, epochs + 1))
+        put(tmp_path, {f"{name}.csv": f"epoch,loss\n{rows}"})
+    stages = ("long=net@edge:4", "killed=net@edge:4", "short=net@edge:3")
+    traces = read(tmp_path, stages=stages).traces
+    assert ledger(traces.provenance, ENDED) == {"killed": "ends at epoch 2 of 4 planned"}
+    assert ledger(traces.provenance, WHOLE) == {"short": "as planned"}
