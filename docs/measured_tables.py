@@ -103,21 +103,18 @@ def policies() -> Rows:
     rows = []
     for own in problems(source("closed-loop")):
         fixed, first = own.get("fixed"), own["clairvoyant"]
-        cells = [
-            FAMILIES[first["family"]],
-            f"{first['maximum_loss']:g} in {first['maximum_epochs']}",
-            f"{first['omega']:.2f}",
-        ]
-        cells.append(f"{fixed['delivered']:.2f} at {fixed['cost']:.1f}" if fixed else "none")
-        for rung in ("fixed, stopped", "optimal, counted", "optimal, ledger", "reset rule", "clairvoyant"):
+        if first["omega"] != 0.95:
+            continue
+        problem = f"{FAMILIES[first['family']]}: {first['maximum_loss']:g}, {first['maximum_epochs']}"
+        cells = [problem, f"{fixed['delivered']:.2f} at {fixed['cost']:.1f}" if fixed else "none"]
+        for rung in ("optimal, counted", "optimal, ledger", "clairvoyant"):
             row = own.get(rung, {"promised": None})
             if row.get("promised", 1) is None:
                 cells.append("none")
                 continue
             cost = f"{row['cost'] / fixed['cost']:.2f}" if fixed else f"{row['cost']:.1f}"
             certified = f"{row['promised']:.3f}: " if "promised" in row else ""
-            interval = f" [{row['lower']:.2f}, {row['upper']:.2f}]" if certified else ""
-            cells.append(f"{certified}{row['delivered']:.2f}{interval}; {cost}")
+            cells.append(f"{certified}{row['delivered']:.2f}; {cost}")
         rows.append(cells)
     return rows
 
@@ -183,20 +180,9 @@ def records() -> Rows:
     rows = []
     for record in read_all():
         parts = record.former or (record,)
-        anew = record.earlier is not None
-        command = f"``{COMMAND} {record.case}{f' --seed {record.seed}' if anew else ''}``"
-        met = f"{sum(goal.met for goal in record.goals)} of {len(record.goals)}"
+        seed = "" if record.earlier is None else f" --seed {record.seed}"
         made = _made([part.date for part in parts], parts)
-        rows.append(
-            [
-                command,
-                *made[:2],
-                "drawn anew" if anew else "of its own",
-                f"{record.cpu_seconds:.0f}",
-                met,
-                made[2],
-            ]
-        )
+        rows.append([f"``{COMMAND} {record.case}{seed}``", *made, f"{record.cpu_seconds:.0f}"])
     return rows
 
 
@@ -207,27 +193,25 @@ def attempts() -> Rows:
         made = _made([item.started[:10] for item in own], own)
         limits = sorted({item.settings.get("looks", item.settings["time_limit"]) for item in own})
         limit = ", ".join(f"{limit:g}" for limit in limits) + (" looks" if "looks" in own[0].settings else "")
-        rows.append([f"``{COMMAND} {own[0].task.suite}``", *made[:2], str(len(own)), limit, made[2]])
+        rows.append([f"``{COMMAND} {own[0].task.suite}``", *made, str(len(own)), limit])
     return rows
 
 
 def software() -> Rows:
-    """Every Python with its libraries, and the systems; depl itself is told by the commit."""
+    """Every Python, library, system and machine; depl itself is told by the commit."""
     made: list[Provenance] = [*read_all(), *read_attempts(RECORDED), *read_attempts("behaviour")]
-    systems = _every(item.machine.system for item in made if item.machine)
-    libraries = {
-        (item.python, _every(f"{name} {text}" for name, text in item.versions.items() if name != "depl"))
-        for item in made
-    }
-    return [[*pair, systems] for pair in sorted(libraries)]
+    libraries = (f"{name} {text}" for item in made for name, text in item.versions.items() if name != "depl")
+    systems = (item.machine.system for item in made if item.machine)
+    machines = (item.machine_words for item in made)
+    pythons = (item.python for item in made)
+    return [[_every(pythons), _every(libraries), _every(systems), _every(machines, "; ")]]
 
 
 def _made(days: Sequence[str], records: Sequence[Provenance]) -> list[str]:
-    """First and last day, the commits, with a ``+`` where the code differed from one, and the machines."""
+    """First and last day, and the commits, with a ``+`` where the code differed from one."""
     commits = (item.commit for item in records)
     short = ("unknown" if one is None else one.id[:8] + "+" * one.dirty for one in commits)
-    span = " to ".join(dict.fromkeys((min(days), max(days))))
-    return [span, _every(short), _every((item.machine_words for item in records), "; ")]
+    return [" to ".join(dict.fromkeys((min(days), max(days)))), _every(short)]
 
 
 def _every(words: Iterable[str], between: str = ", ") -> str:

@@ -1,6 +1,6 @@
 """Policies that watch the run, on real training: promised against delivered, and what they cost.
 
-Protocol and findings are on the page ``docs/policies_measured.rst``. Laws are fitted to 640 seeds of a
+Protocol and findings are on the page ``docs/measured.rst``. Laws are fitted to 640 seeds of a
 family, of each of which one switch epoch was trained; 120 other seeds, of which all 16 were trained, judge.
 The goals are those of the issues that asked for the measurement; the target of the halves is one at which the
 promise of 0.95 binds.
