@@ -181,8 +181,7 @@ def records() -> Rows:
     for record in read_all():
         parts = record.former or (record,)
         seed = "" if record.earlier is None else f" --seed {record.seed}"
-        made = _made([part.date for part in parts], parts)
-        rows.append([f"``{COMMAND} {record.case}{seed}``", *made, f"{record.cpu_seconds:.0f}"])
+        rows.append([f"``{COMMAND} {record.case}{seed}``", *_made([part.date for part in parts], parts)])
     return rows
 
 
