@@ -32,7 +32,7 @@ from depl.models.risk.grid import rounded
 _TRANSFORM = 12
 """What a transform of n points may be off in every entry, relative to the sum of the magnitudes of what is
 transformed, and in the 2-norm, relative to that norm: in `UNIT_ROUNDOFF` for every doubling in n. Proofs rest
-on it; the page "Exact search" has that of it, for scipy's passes of two to five points."""
+on it; the page "Optima under the law" has that of it, for scipy's passes of two to five points."""
 
 _TAIL = 1e-9
 """Probability beyond either end of a rounded change. It is dropped or moved in favour of the plan, so any
