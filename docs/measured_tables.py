@@ -5,7 +5,7 @@ from decimal import ROUND_CEILING, Decimal
 from statistics import median
 
 from depl.benchmarks.measure.provenance import Provenance
-from depl.benchmarks.measure.results import COMMAND, read_all
+from depl.benchmarks.measure.results import read_all
 from depl.benchmarks.measure.store import RECORDED, files_of, read_attempts
 from depl.benchmarks.report.quoted import Values, problems, shipped_and_random, source, where
 from depl.benchmarks.report.tables import headline_table
@@ -176,12 +176,12 @@ def _label(line: str) -> str:
 
 
 def records() -> Rows:
-    """Every record by its command of today, also where the record names an older spelling."""
+    """Every record by its name of today, with the seed that was drawn."""
     rows = []
     for record in read_all():
         parts = record.former or (record,)
         seed = "" if record.earlier is None else f" --seed {record.seed}"
-        rows.append([f"``{COMMAND} {record.case}{seed}``", *_made([part.date for part in parts], parts)])
+        rows.append([f"``{record.case}{seed}``", *_made([part.date for part in parts], parts)])
     return rows
 
 
@@ -192,7 +192,7 @@ def attempts() -> Rows:
         made = _made([item.started[:10] for item in own], own)
         limits = sorted({item.settings.get("looks", item.settings["time_limit"]) for item in own})
         limit = ", ".join(f"{limit:g}" for limit in limits) + (" looks" if "looks" in own[0].settings else "")
-        rows.append([f"``{COMMAND} {own[0].task.suite}``", *made, str(len(own)), limit])
+        rows.append([f"``{own[0].task.suite}``", *made, str(len(own)), limit])
     return rows
 
 
