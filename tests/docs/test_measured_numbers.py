@@ -19,7 +19,6 @@ QUOTING = [page for page in PAGES if text_of(page) != (ROOT / page).read_text(en
 NAMED_ALONE = {
     ("docs/dataset_selection.rst", "data"),  # what measures, without a figure; so are the next two
     ("docs/loop.rst", "ratios"),
-    ("docs/questions.rst", "scale"),
     ("docs/traces.rst", "closed-loop"),  # a page
 }
 """Records that a page names without quoting them, with the reason."""
