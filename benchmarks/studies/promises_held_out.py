@@ -1,9 +1,9 @@
 """Are promises on real runs kept? Promised against delivered on runs and plans that were held out of the fit.
 
-The page ``docs/estimation.rst`` states the protocols and what each collection may judge. Marginal promises
-are to deliver omega on average, or at most two standard errors below it: of draws, or of the means of
-families, as draws of one family share runs. Of promises with confidence c at most the share 1 - c + 0.05 may
-be refuted by a one-sided exact test at 5 %.
+`depl.benchmarks.studies.helpers.collections` says what each collection may judge. Marginal promises are to
+deliver omega on average, or at most two standard errors below it: of draws, or of the means of families, as
+draws of one family share runs. Of promises with confidence c at most the share 1 - c + 0.05 may be refuted
+by a one-sided exact test at 5 %.
 """
 
 import math

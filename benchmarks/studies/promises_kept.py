@@ -3,8 +3,7 @@
 Each main family is fitted, planned, and the plan trained with seeds made of the plan, so that nothing looks
 at a run before its plan is fixed. *never run*: only the 300 runs of the design are known, four per plan; *all
 runs*: those of the three fixed plans, too; *flattered*: never run, and without the margin. The promise 0.99
-goes through pilots. The goals were written before the full run, for a law that promised more (page
-``docs/estimation.rst``).
+goes through pilots. The goals were written before the full run, for a law that promised more.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

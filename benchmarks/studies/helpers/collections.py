@@ -1,7 +1,7 @@
 """Collections of real runs that were made to judge promises, and how some of their runs become known.
 
-The page ``docs/estimation.rst`` says what each is for; schedules, seeds and targets were committed before the
-first run was trained, and the seeds, which name the runs, are those of no shipped trace. Tests draw the
+Schedules, seeds and targets were committed before the first run was trained, and the seeds, which name the
+runs, are those of no shipped trace. Tests draw the
 schedules again, and train runs again.
 """
 
