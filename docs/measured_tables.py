@@ -175,16 +175,6 @@ def _label(line: str) -> str:
     return "|" if " | " in line or "-+-" in line else line.split("  ")[0].partition(":")[0]
 
 
-def records() -> Rows:
-    """Every record by its name of today, with the seed that was drawn."""
-    rows = []
-    for record in read_all():
-        parts = record.former or (record,)
-        seed = "" if record.earlier is None else f" --seed {record.seed}"
-        rows.append([f"``{record.case}{seed}``", *_made([part.date for part in parts], parts)])
-    return rows
-
-
 def attempts() -> Rows:
     """Every file of attempts."""
     rows = []
@@ -192,7 +182,7 @@ def attempts() -> Rows:
         made = _made([item.started[:10] for item in own], own)
         limits = sorted({item.settings.get("looks", item.settings["time_limit"]) for item in own})
         limit = ", ".join(f"{limit:g}" for limit in limits) + (" looks" if "looks" in own[0].settings else "")
-        rows.append([f"``{own[0].task.suite}``", *made, str(len(own)), limit])
+        rows.append([f"``{own[0].task.suite}``", *made, limit])
     return rows
 
 
@@ -224,7 +214,6 @@ TABLES: dict[str, Callable[[Sequence[str]], Rows]] = {
     "levels": lambda _: levels(),
     "measured": lambda _: measured(),
     "policies": lambda _: policies(),
-    "records": lambda _: records(),
     "rules": lambda _: rules(),
     "set sizes": lambda _: set_sizes(),
     "software": lambda _: software(),

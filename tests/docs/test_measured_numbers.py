@@ -39,7 +39,7 @@ def test_the_numbers_of_a_page_are_current(page):
 
 def test_a_record_that_a_page_names_is_quoted_there_or_it_is_said_why_not():
     named, quoting = set(), set()
-    for page in set(PAGES) - {"docs/measured.rst"}:  # which lists them all
+    for page in PAGES:
         text = (ROOT / page).read_text(encoding="utf-8")
         for record in sorted(path.stem for path in RESULTS.glob("*.json")):
             module = rf"studies\.{record.replace('-', '_')}`"
@@ -124,15 +124,15 @@ def test_a_reader_sees_no_marker():
 # The page on all records, and numbers that follow from numbers beside them ------------------------------
 
 
-def test_every_record_is_listed_once_by_a_command_that_exists():
-    tables = text_of("docs/measured.rst").split("   * - ``depl bench run`` ...\n")[1:]
-    listed = re.findall(r"\* - ``([\w-]+)(?: --seed (\d+))?``", "".join(tables))
-    records = {path.stem for path in RESULTS.glob("*.json")}
+def test_every_file_of_attempts_is_listed_once_by_a_study_that_exists():
+    table = text_of("docs/measured.rst").partition("   * - ``depl bench run`` ...\n")[2]
+    listed = re.findall(r"\* - ``([\w-]+)``", table)
     attempts = {path.name.partition(".")[0] for path in RECORDED.glob("*.jsonl.gz")} | {"behaviour"}
-    assert sorted(name for name, _ in listed) == sorted(records | attempts)
-    studies = all_studies()
-    assert all(studies[name].sweeps is (name in attempts) for name, _ in listed)
-    assert {name for name, seed in listed if seed} <= {name for name in studies if studies[name].seed is None}
+    records = {path.stem for path in RESULTS.glob("*.json")}
+    assert sorted(listed) == sorted(attempts)
+    assert {name: study.sweeps for name, study in all_studies().items() if name in attempts | records} == (
+        dict.fromkeys(records, False) | dict.fromkeys(attempts, True)
+    )
     assert f"relative {CLAIM_TOLERANCE:.0e}".replace("e-0", "e-") in words_of("docs/measured.rst")
 
 
