@@ -29,7 +29,6 @@ def main(folder: Path) -> None:
         "my-training": plan(first, _held(solve(first)))[0],
         "instance": instance(load("tiny"))[0],
         "plan": plan(paper, _held(answers[0]))[0],
-        "fitted": plan(fitted, _held(solve(fitted)))[0],
         "compare": compare(answers),
         "front": front(find_front(paper, "probability")),
         "front-fitted": front(find_front(fitted, "loss", points=12)),
