@@ -17,8 +17,7 @@ from tests.docs.pages import ROOT, measured_numbers, text_of, words_of
 PAGES = [path.relative_to(ROOT).as_posix() for path in measured_numbers.pages()]
 QUOTING = [page for page in PAGES if text_of(page) != (ROOT / page).read_text(encoding="utf-8")]
 NAMED_ALONE = {
-    ("docs/dataset_selection.rst", "data"),  # what measures, without a figure; so are the next two
-    ("docs/loop.rst", "ratios"),
+    ("docs/loop.rst", "ratios"),  # what measures, without a figure
     ("docs/traces.rst", "closed-loop"),  # a page
 }
 """Records that a page names without quoting them, with the reason."""
