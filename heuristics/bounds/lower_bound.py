@@ -378,7 +378,7 @@ class Stages:
         ways = [self._finer, self._divided]
         if self.expected - item.value > item.value - item.proved:
             ways.reverse()
-        return any(way(item) for way in ways)
+        return any(way(item) for way in (*ways, self._settled))
 
     def _open(self, start: Prices) -> None:
         """All ranges at the start prices, with the better of two weights of H: the guide's and the tilt's."""
@@ -442,6 +442,17 @@ class Stages:
             quarter.proved = item.proved
         self.items.remove(item)
         self.items += quarters
+        return True
+
+    def _settled(self, item: Opened) -> bool:
+        """Prices of its own on the frontier itself: those of the guide, on few places, are not the best there."""
+        if item.settled:
+            return False
+        item.settled, dual = True, self.full.duals[item.tilt]
+        found = dual.bound(self.full.part, self._single(item), item.prices)
+        if found.value > item.proved:
+            item.prices = found.prices
+            self._prove(item)
         return True
 
     def _finer(self, item: Opened) -> bool:

@@ -42,8 +42,8 @@ class Opened:
     """A range of a class: the best bound so far and the prices that prove it.
 
     ``raised`` says whether it had its own prices, ``depth`` how often it was divided. ``proved`` is what is
-    proved of it on a frontier, ``proved_at`` where its prices were last evaluated
-    (`depl.heuristics.bounds.lower_bound`).
+    proved of it on a frontier, ``proved_at`` where its prices were last evaluated, ``settled`` whether prices
+    of its own were looked for there (`depl.heuristics.bounds.lower_bound`).
     """
 
     tilt: int
@@ -54,6 +54,7 @@ class Opened:
     depth: int = 0
     proved: float = -math.inf
     proved_at: tuple[int, Prices] | None = None
+    settled: bool = False
 
 
 @dataclass(eq=False)
