@@ -15,7 +15,7 @@ linear in Q. Small sets pay for whole datasets: no set has a dataset larger than
 import functools
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -76,7 +76,9 @@ class Frontier:
     excess : ndarray
         W over its least, shape (R, O).
     charges : ndarray
-        F~ / K_max, shape (R, O) [cost].
+        F~ / K_max, infinite where a cluster may not have such data, shape (R, O) [cost].
+    epochs : int
+        K_max, or 1 if that is 0.
     nodes, price, capacity : ndarray
         Of the cluster of every row, the price for all nodes, shape (R,) [1], [cost / resource], [resource].
     communication : ndarray
@@ -106,6 +108,7 @@ class Frontier:
     capacity: FloatArray
     communication: FloatArray
     deadline: float
+    epochs: int
     weights: FloatArray = field(default_factory=lambda: np.ones((1, 1)))
     stretches: Integers | None = None
 
@@ -177,6 +180,7 @@ class Frontier:
         least = rows.work.min(axis=0)
         shares = work_of_data(instance).shares
         sizes = np.array([model.size for model in instance.models])
+        epochs = max(1, instance.target.maximum_epochs)
         places, tau = [instance.clusters[n] for n in rows.clusters.tolist()], instance.target.round_deadline
         sent = sizes / np.array([[place.bandwidth] for place in places])
         if instance.rules.restrict_models:
@@ -193,12 +197,13 @@ class Frontier:
             rows.clusters,
             rows.rates,
             np.divide(rows.work, least, out=np.ones_like(rows.work), where=least > 0),
-            rows.transfers / max(1, instance.target.maximum_epochs),
+            rows.transfers / epochs,
             np.array([place.nodes for place in places], dtype=float),
             np.array([place.nodes * place.unit_cost for place in places]),
             np.array([place.capacity for place in places]),
             sent,
             math.inf if tau is None else tau * (1 + TIME_TOLERANCE),
+            epochs,
         )
 
     def restricted(self, clusters: Sequence[int]) -> "Frontier":
@@ -285,6 +290,39 @@ class Frontier:
         kept = weights / np.maximum(means * (1 + 1e-12), 1.0) * (1 - 1e-12)
         return replace(self, weights=kept, stretches=stretches)
 
+    def within(
+        self, windows: Mapping[int, tuple[int, int]], obliged: Collection[int]
+    ) -> tuple["Frontier", float]:
+        """Plans whose sets of data have volumes in some intervals: a bound of them, and what they pay.
+
+        An obliged cluster has a set: it pays what all sets in its window cost at least to bring, and its
+        epochs are charged for the rest, which is the bound with F split in two.
+
+        Parameters
+        ----------
+        windows : mapping of int to (int, int)
+            By cluster the first interval and the one after the last; equal where it has no data.
+        obliged : collection of int
+            Clusters, by position.
+
+        Returns
+        -------
+        frontier : Frontier
+        paid : float
+            Transfers [cost].
+        """
+        charges, paid, intervals = self.charges.copy(), 0.0, np.arange(len(self.volumes)) // 2
+        for cluster in {*windows, *obliged}:
+            rows = np.flatnonzero(self.clusters == cluster)
+            first, end = windows.get(cluster, (0, len(self.volumes)))
+            outside = (intervals < first) | (intervals >= end)
+            charges[np.ix_(rows, np.flatnonzero(outside))] = math.inf
+            if cluster in obliged and rows.size and not outside.all():
+                least = float(charges[rows].min()) * (1 - 1e-12)
+                charges[rows] -= least
+                paid += least * self.epochs
+        return replace(self, charges=charges), paid
+
     def like(self, other: "Frontier") -> "Frontier":
         """Transfers are charged in the shares of another frontier."""
         return replace(self, weights=other.weights, stretches=other.stretches)
@@ -315,9 +353,9 @@ class Frontier:
         shape = self.work.shape
         psi, time, which = np.full(shape, math.inf), np.zeros(shape), np.full(shape, -1, dtype=np.int64)
         cheapest_rows(
-            (groups, lightest, first * cheapest),
+            (groups, lightest, _weighed(first, cheapest)),
             (self.work, self.least_work),
-            (self.excess, weight * self.charges),
+            (self.excess, _weighed(weight, self.charges)),
             (self.nodes, self.price, self.capacity, self.communication),
             self.deadline,
             multiplier,
@@ -332,6 +370,12 @@ class Frontier:
         lightest = np.minimum.reduceat(self.excess, firsts, axis=0) / self.nodes[firsts, None]
         cheapest = np.minimum.reduceat(self.charges, firsts, axis=0)
         return np.append(firsts, len(self.clusters)), lightest * (1 - 1e-12), cheapest
+
+
+def _weighed(weights: FloatArray, charges: FloatArray) -> FloatArray:
+    """Charges as they count; infinite ones whatever they weigh."""
+    with np.errstate(invalid="ignore"):
+        return np.where(np.isinf(charges), charges, weights * charges)
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,6 +28,7 @@ from depl.heuristics.bounds.requirement import (
 )
 from depl.heuristics.bounds.tilted_bound import DEEPEST, Classes, Opened
 from depl.heuristics.bounds.tilted_learning import COARSE, FEW_EPOCHS, FINE, TiltedLearning
+from depl.heuristics.bounds.windows import divided_bounds
 from depl.heuristics.data.sites import (
     DataFactors,
     Places,
@@ -81,12 +82,15 @@ class Proof:
     ----------
     highest_cost : float
         No plan costs more [cost].
+    stages : Stages or None
+        Where a frontier stands for the sites, once the steps have come to them.
     """
 
     instance: Instance
     learning: Learning
     factors: DataFactors
     outlook: Outlook | None
+    stages: "Stages | None" = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         """All sites, or what stands for them."""
@@ -197,8 +201,8 @@ class Proof:
         charged = self.outlook.charged
         places = self.places if charged is None else self.places.charged(*charged)
         full = Classes(tables, places, Part(np.zeros(len(places.low))), limit, self.highest_cost, tilts)
-        stages = Stages(self.instance, self.factors, on_guide, full, expected)
-        yield from stages.run(start, stop)
+        self.stages = Stages(self.instance, self.factors, on_guide, full, expected)
+        yield from self.stages.run(start, stop)
 
     def _tables(self, guide: Places, stop: Stop) -> TiltedLearning:
         known = np.concatenate([places.low[places.low > 0] for places in (self.places, guide)])
@@ -355,6 +359,11 @@ class Stages:
         yield self.value
         yield from self._better(stop)
 
+    def divided(self, cost: float, stop: Stop) -> Iterator[float]:
+        """Rising bounds once nothing else raises them, up to the cost of a plan that is held."""
+        if isinstance(self.full.places, Frontier):
+            yield from divided_bounds(self.full, self.full.places, self.items, cost, stop)
+
     def _better(self, stop: Stop) -> Iterator[float]:
         """The bound after every step that works at the range that decides, until none is of use."""
         while self.items:
@@ -445,13 +454,13 @@ class Stages:
         return True
 
     def _settled(self, item: Opened) -> bool:
-        """Prices of its own on the frontier itself: those of the guide, on few places, are not the best there."""
+        """Prices of its own on the frontier itself, where those of the guide are not the best."""
         if item.settled:
             return False
-        item.settled, dual = True, self.full.duals[item.tilt]
-        found = dual.bound(self.full.part, self._single(item), item.prices)
-        if found.value > item.proved:
-            item.prices = found.prices
+        item.settled, own = True, replace(item, value=item.proved)
+        self.full.settle(own)
+        if own.value > item.proved:
+            item.prices = own.prices
             self._prove(item)
         return True
 

@@ -109,6 +109,14 @@ class Classes:
         (value,), cut = dual.valued(self.part, requirement, item.prices)
         return value, cut
 
+    def settle(self, item: Opened, enough: float = math.inf) -> None:
+        """Prices of its own for a range on these places, if they prove more; may stop at a value."""
+        item.settled, dual = True, self.duals[item.tilt]
+        single = Requirement(dual.tilt.requirement.fall, (item.piece,))
+        found = dual.bound(self.part, single, item.prices, enough)
+        if found.value > item.value:
+            item.value, item.prices = found.value, found.prices
+
     def on(self, places: Places, part: Part) -> "Classes":
         """The same classes on other places of the instance."""
         return Classes(self.tables, places, part, self.maximum_time, self.highest_cost, self.tilts)

@@ -161,6 +161,7 @@ class _Loop:
             return self.outcome(Termination.INFEASIBLE)
         self._search()
         self._prove()
+        self._divide()
         sought = self.best is None and math.isinf(self.cost)  # a caller that holds a plan needs none
         if sought and not self.limits.expired():
             self._insist()
@@ -291,6 +292,19 @@ class _Loop:
             self.bound = found
         if self.best is not None or (self.proof.outlook is not None and self.lower > before):
             self.limits.report(self.cost, self.lower)
+
+    def _divide(self) -> None:
+        """Once all steps of the bound were made: raise it by dividing all plans, while there is time."""
+        stages = self.proof.stages
+        if stages is None or self.bound is None or math.isinf(self.cost) or self._finished():
+            return
+        with self.clock.during(Stage.DATA):
+            for value in stages.divided(self.cost, self.limits.expired):
+                if value > self.lower * (1 + _REPORTED) or value >= self.cost:
+                    self.limits.report(self.cost, value)
+                self.lower = max(self.lower, value)
+                if self._good_enough():
+                    break
 
     def _first_guess(self) -> Requirement:
         """Before any plan is seen: the normal quantile of half the largest standard deviation."""

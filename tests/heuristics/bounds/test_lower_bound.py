@@ -19,6 +19,7 @@ from depl.heuristics.data import sites
 from depl.heuristics.data.sites import DataFactors, Sites, has_frontier, listed_sites
 from depl.heuristics.depl.labels import Judge
 from depl.instances.heterogeneous import heterogeneous_instance_with_plan
+from depl.instances.regions import regional_instance
 from depl.models.problem.epochs import FinalLoss
 from depl.models.problem.laws import Normal
 from depl.models.problem.learning import PowerDataLaw
@@ -82,6 +83,9 @@ def test_no_step_is_above_the_optimum_and_none_takes_anything_back(family, reque
             continue
         found = list(itertools.islice(proof.steps(lambda: False), 8))
         values = [item.value for item in found]
+        if proof.stages is not None and optimum < math.inf:  # a plan that costs more is held
+            divided = proof.stages.divided(1.2 * optimum, lambda: False)
+            values += [max(value, values[-1]) for value in itertools.islice(divided, 6)]
         assert max(values) <= optimum * (1 + 1e-9)
         assert values == sorted(values)
         assert optimum == math.inf or not any(item.infeasible for item in found)
@@ -136,6 +140,20 @@ def test_the_first_steps_say_something_later_ones_more_and_what_is_at_hand_count
     assert [found.value for found in proof.steps(lambda: True)] == [0.0]
     stopped = list(proof_of(instance).steps(lambda: next(looks) > 200))
     assert stopped[-1].value <= values[-1] * (1 + 1e-9)
+
+
+@pytest.mark.usefixtures("few_listed")
+def test_dividing_all_plans_by_their_volumes_raises_the_bound_up_to_the_plan_that_is_held():
+    """By exact search, which lists all sets; time that is over takes nothing back."""
+    rng = np.random.default_rng([0])
+    instance = regional_instance(rng, clusters=2, datasets=4, models=2, maximum_epochs=6)
+    optimum, proof = depl.solve(instance, "exact").cost, proof_of(instance)
+    before = [found.value for found in proof.steps(lambda: False)][-1]
+    values = list(proof.stages.divided(1.1 * optimum, lambda: False))
+    assert 1.01 * before < values[-1] <= optimum * (1 + 1e-9)
+    assert values == sorted(values)
+    assert list(proof.stages.divided(optimum, lambda: True)) == [pytest.approx(before)]
+    assert list(proof.stages.divided(before, lambda: False)) == [before]
 
 
 @pytest.mark.usefixtures("few_listed")
