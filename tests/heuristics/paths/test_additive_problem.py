@@ -6,9 +6,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from depl.heuristics.paths.additive_problem import Weight, additive_problem
 from depl.models.foundation.tolerances import ATOM_TOLERANCE, TIME_TOLERANCE
 from tests.cases.additive_cases import all_paths, random_problem
-from tests.problems import refusal
+from tests.problems import instance, model, refusal, site
 
 
 @pytest.mark.parametrize("initial_loss", [None, 0.4, 0.0, -3.0])
@@ -52,3 +53,20 @@ def test_arrays_that_are_negative_infinite_or_of_other_shapes_are_refused():
         wrong.flat[0] = math.inf if name == "losses" else -0.1
         assert words in str(refusal(replace, problem, **{name: wrong}))
         assert "fit together" in str(refusal(replace, problem, **{name: wrong[:1]}))
+
+
+def test_what_epochs_weigh_and_how_long_they_take_is_told_by_their_loads():
+    """Per node c = 1 and 6 at a capacity of 10; kappa = 2 * 3; s / b = 1 / 2, and the deadline leaves 2."""
+    models, data = (model("a", 1, 0.5), model("b", 1, 3.0)), frozenset({"data"})
+    net = instance(*models, clusters=site(nodes=2), round_deadline=2.5)
+    weights = {
+        Weight.FULL_RESOURCES: (60, 60),
+        Weight.COMPUTE: (6, 36),
+        Weight.FULL_RESOURCES_TIME: (36, 66),
+        Weight.ROOT: (math.sqrt(6), 6),
+        Weight.LEAST_RESOURCES: (3, 18),
+    }
+    for weight, expected in weights.items():
+        problem = additive_problem(net, data, "site", weight=weight)
+        assert problem.weights == pytest.approx(np.array([expected] * 3))
+        assert problem.times == pytest.approx(np.array([[0.6, 1.1]] * 3))

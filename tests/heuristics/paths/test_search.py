@@ -1,122 +1,129 @@
-"""Inside the label setting: bounds, passes, dominance and whole numbers, against all paths."""
+"""Inside the label setting: passes and whole numbers against exact ones, and how much work searches take."""
 
 import itertools
 import math
+from collections import Counter
+from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from depl.heuristics.paths.additive_problem import AdditiveProblem
-from depl.heuristics.paths.bounds import in_whole_numbers, lagrangian_dual, least_loss, least_time
-from depl.heuristics.paths.search import LabelSearch, Prepared, prepare
-from tests.cases.additive_cases import all_paths, brute_force
-from tests.cases.label_cases import small_problem
-
-SEEDS = range(48)
-
-
-def search_of(problem):
-    prepared = prepare(problem)
-    assert isinstance(prepared, Prepared)
-    return LabelSearch(prepared.whole, prepared.bounds)
+from depl.benchmarks.studies.helpers.path_problems import FAMILIES, family_problem
+from depl.heuristics.paths import kernels, ranking, search
+from depl.heuristics.paths.bounds import RESOLUTION, in_whole_numbers
+from depl.heuristics.paths.ranking import RankedPaths
+from depl.heuristics.paths.search import LabelSearch, least_weight, prepare
+from depl.models.foundation.errors import NotCoveredError
+from depl.models.foundation.tolerances import ATOM_TOLERANCE, TIME_TOLERANCE
+from tests.cases.additive_cases import random_problem
 
 
-def test_the_dual_never_exceeds_the_optimum_nor_what_is_least_that_of_all_paths():
-    tight = timed = 0
-    for seed in SEEDS:
-        problem = small_problem(seed)
-        whole = in_whole_numbers(problem)
-        best = brute_force(problem)
-        if math.isfinite(best):
-            dual = lagrangian_dual(whole)
-            bounds = [point.bound for point in dual.points]
-            assert bounds == sorted(bounds, reverse=True)
-            assert bounds[0] * whole.weight_unit <= best * (1 + 1e-9)
-            assert dual.path is None or problem.feasible(dual.path)
-            tight += bounds[0] * whole.weight_unit >= 0.5 * best
-        problem = problem.within(100.0, problem.maximum_loss)
-        totals = {path: problem.totals(path) for path in all_paths(problem)}
-        whole = in_whole_numbers(problem)
-        loss, path = least_loss(whole)
-        lowest = min(problem.initial_loss, *(row[2] for row in totals.values()))
-        assert (totals[path][2] if path else problem.initial_loss) == pytest.approx(lowest)
-        times = [row[1] for other, row in totals.items() if problem.feasible(other)]
-        if not times:
-            assert loss > whole.loss_budget
-            continue
-        bound, dual = least_time(whole)
-        assert 0 <= bound * 100.0 / whole.maximum_time <= min(times) * (1 + 1e-6)
-        assert dual.path is None or problem.totals(dual.path)[1] >= min(times) * (1 - 1e-9)
-        timed += 1
-    assert tight > 10
-    assert timed > 20
-
-
-def test_a_pass_brackets_the_optimum_at_any_width():
-    for seed in range(30):
-        problem = small_problem(seed)
-        best = brute_force(problem)
-        if math.isfinite(best):
-            for width, gap in itertools.product((1, 2, 5, math.inf), (0.0, 0.1)):
-                check_pass(problem, best, width, gap)
-
-
-def check_pass(problem, best, width, gap):
-    """The interval of one pass holds the optimum; its path, if any, has the weight it says."""
-    search = search_of(problem)
-    found = search.run(width=width, gap=gap)
-    unit = search.whole.weight_unit
-    assert found.lower * unit <= best * (1 + 1e-9)
-    if found.path is not None:
-        assert problem.totals(found.path)[0] == pytest.approx(found.upper * unit, rel=1e-9)
-        assert problem.feasible(found.path)
-    if width == math.inf:
-        assert found.lower >= (1 - gap - 1e-9) * found.upper
-        assert found.upper * unit * (1 - gap) <= best * (1 + 1e-9)
+def test_rows_count_what_rounding_may_add_and_the_completions_that_they_name():
+    for family in FAMILIES:
+        prepared = prepare(family_problem(np.random.default_rng(2), family, 4))
+        whole, bounds = prepared.whole, prepared.bounds
+        tables = np.broadcast_arrays(whole.weights[:, None], whole.times[:, None], whole.losses)
+        sizes = [np.where(whole.allowed, abs(table), 0).max(axis=(1, 2)).sum() for table in tables]
+        sizes += np.abs([0, whole.maximum_time, whole.loss_budget])
+        prices = np.stack(bounds.rows[:3], axis=1)
+        may_add = (2 * 4 + 16) * 2.0**-53 * prices @ sizes
+        assert bounds.rows.slacks == pytest.approx(np.where(prices[:, 0], 0, may_add))
+        assert bounds.slack == pytest.approx(may_add[-len(bounds.points) :].max())
+        assert bounds.lower == bounds.points[0].bound - bounds.slack
+        for j, k, p in np.ndindex(len(prices), 4, 4):
+            after, path = bounds.rows_after(k), (p, *bounds.completion(j, k, p))
+            steps = [(k + i, *step) for i, step in enumerate(itertools.pairwise(path))]
+            total = (
+                np.sum([[table[step] for table in tables] for step in steps], axis=0) if steps else [0] * 3
+            )
+            assert after.totals[j, p].tolist() == list(total)
+            assert after.completions[j, p] == pytest.approx(prices[j] @ total, abs=0.1)
 
 
 # --- whole numbers ---------------------------------------------------------------------------------------
 
 
-def sums(whole, path):
-    """Weight, time and loss of a path in whole numbers."""
-    before = (whole.start, *path[:-1])
-    return (
-        sum(int(whole.weights[k, m]) for k, m in enumerate(path)),
-        sum(int(whole.times[k, m]) for k, m in enumerate(path)),
-        sum(int(whole.losses[k, p, m]) for k, (p, m) in enumerate(zip(before, path, strict=True))),
-    )
+def test_whole_numbers_are_rounded_down_by_less_than_one_and_keep_the_steps_that_may_help():
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        epochs = rng.integers(1, 9) if seed % 5 else 150
+        drawn = random_problem(rng, epochs, 2)
+        latest = epochs * (seed % 4) / 8 if seed % 3 else math.inf
+        drawn.times[0] = min(latest * (1 + TIME_TOLERANCE), 9.0), 0.0
+        losses = drawn.losses * rng.choice([1, 1, -9], drawn.losses.shape)
+        losses[-1, 0] = 1e30
+        target = drawn.maximum_loss - 20 * (seed % 2)
+        problem = replace(drawn, losses=losses, maximum_time=latest, maximum_loss=target)
+        upper = [math.inf, 0.0, np.sort(problem.weights, axis=None)[-9:][0], 1e9][seed % 7 % 4]
+        whole = in_whole_numbers(problem, upper)
+        on_time = problem.times <= latest * (1 + TIME_TOLERANCE)
+        may = problem.allowed & (on_time & (problem.weights <= upper))[:, None]
+        may[0, :2] = may[1:, 2] = False
+        falls = sum(max(0.0, -losses[k][may[k]].min(initial=0.0)) for k in range(epochs))
+        assert whole.allowed.tolist() == (may & (losses <= falls)).tolist()
+        assert math.log2(whole.scale).is_integer()
+        assert epochs / RESOLUTION <= whole.scale < 2 * epochs / RESOLUTION
+        heaviest = sum(problem.weights[k][may[k].any(axis=0)].max(initial=0.0) for k in range(epochs))
+        unit = min(heaviest * 1e-13, upper * RESOLUTION / 4 if upper else math.inf) or 1.0
+        assert whole.weight_unit == pytest.approx(unit / epochs, rel=1e-9, abs=0)
+        needed = Fraction(max(target, problem.initial_loss - 2 * falls - 1)) - Fraction(problem.initial_loss)
+        budget = needed + Fraction(ATOM_TOLERANCE - 1e-10)
+        used, timed = whole.allowed.any(axis=1), math.isfinite(latest)
+        exact = (
+            losses[whole.allowed] * whole.scale - whole.losses[whole.allowed],
+            float(budget * Fraction(whole.scale) - whole.loss_budget),
+            problem.weights[used] / whole.weight_unit - whole.weights[used],
+            problem.times[used] / (latest or 1.0) * whole.scale - whole.times[used],
+            timed * (1 + TIME_TOLERANCE - 1e-10) * whole.scale - whole.maximum_time,
+        )
+        assert all(np.all((over > -0.5) & (over < 1.5)) for over in exact)
 
 
-@settings(max_examples=100, deadline=None)
-@given(
-    st.integers(1, 9),
-    st.sampled_from([-1e-6, -1e-9, -1e-10, 0.0, 1e-10, 8e-10, 1e-9, 2e-9, 1e-6]),
-    st.floats(0.01, 100),
+def test_losses_that_cannot_be_told_apart_are_refused():
+    for epochs, fall in ((1, 2**16), (440, 2**15)):
+        problem = random_problem(np.random.default_rng(0), epochs, 1, timed=False)
+        problem.losses[:], problem.allowed[:] = -fall / epochs, True
+        assert in_whole_numbers(problem).allowed.any()
+        for wrong in (
+            replace(problem, initial_loss=7e4),
+            replace(problem, losses=problem.losses - 1 / epochs),
+        ):
+            with pytest.raises(NotCoveredError, match="larger unit"):
+                in_whole_numbers(wrong)
+
+
+# --- effort ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("solve", "most"),
+    [
+        (least_weight, (152, 142, 1327, 3087)),
+        (lambda problem: [*itertools.islice(RankedPaths(problem), 9)], (152, 142, 30422, 84114)),
+    ],
 )
-def test_budgets_hold_what_keeps_them_and_nothing_that_is_refused(epochs, beyond, size):
-    # one model; the path of all epochs needs exactly its budgets, which are moved by ``beyond``
-    each = size / epochs
-    problem = AdditiveProblem(
-        models=("a",),
-        weights=np.ones((epochs, 1)),
-        times=np.full((epochs, 1), each),
-        losses=np.full((epochs, 2, 1), -each),
-        allowed=np.ones((epochs, 2, 1), dtype=bool),
-        initial_loss=size + 1.0,
-        maximum_loss=1.0 - beyond,
-        maximum_time=size * (1 - beyond),
-    )
-    path = (0,) * epochs
-    exact_time, exact_loss = problem.totals(path)[1:]
-    for changed in (problem.within(size, 1.0 - beyond), problem.within(size * (1 - beyond), 1.0)):
-        whole = in_whole_numbers(changed)
-        _, time, loss = sums(whole, path)
-        # with a single step, one that breaks T_max alone is not allowed at all
-        kept = bool(whole.allowed[0, 1, 0]) and time <= whole.maximum_time and loss <= whole.loss_budget
-        if kept:
-            assert changed.feasible(path)
-        if exact_time <= changed.maximum_time and exact_loss <= changed.maximum_loss:
-            assert kept
+def test_searches_do_no_more_work_than_they_did(solve, most, monkeypatch):
+    """Cuts of duals, labels of passes and steps that are listed, and 3 % more."""
+    counts = Counter()
+
+    def count(owner, name, size):
+        original = getattr(owner, name)
+
+        def counted(*arguments, **options):
+            found = original(*arguments, **options)
+            counts[name] += size(found)
+            return found
+
+        monkeypatch.setattr(owner, name, counted)
+
+    count(search, "lagrangian_dual", lambda dual: len(dual.points))
+    count(search, "least_time", lambda found: len(found[1].points))
+    count(LabelSearch, "run", lambda found: found.labels)
+    count(kernels, "surviving_steps", int)
+    for module, name in ((search, "FIRST_WIDTH"), (ranking, "FIRST_WIDTH"), (search, "_ROOM")):
+        monkeypatch.setattr(module, name, 4)
+    for family, seed in itertools.product([*FAMILIES][:5], range(5)):
+        solve(family_problem(np.random.default_rng(seed), family, 10, tight=seed > 2))
+    done = [counts[name] for name in sorted(counts)]
+    assert all(count <= 1.03 * limit for count, limit in zip(done, most, strict=True)), done
