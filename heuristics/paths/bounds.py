@@ -6,8 +6,8 @@ most 2.5e-11 of a budget, over K, sums are exact. All numbers are rounded down; 
 fall short by less than K units, 2.5e-11 of the budget. Therefore what is too heavy, late or high in whole
 numbers is so in truth, and lower bounds are lower bounds; the budgets, with the tolerances of
 `AdditiveProblem.feasible` (1e-9) less a tenth, hold every path that keeps the exact budgets, and only paths
-that `AdditiveProblem.feasible` accepts. Losses are counted from l(0); a path has to bring them down to
-``loss_budget`` < 0 or lower.
+that `AdditiveProblem.feasible` accepts. Losses are counted from l(0); a path has to bring them to
+``loss_budget`` or lower, which is above 0 only where l(0) meets the target.
 
 *Bounds*, the Lagrangian dual: for prices lam, mu >= 0 a label (w, t, l) at (k, m) has no feasible completion
 lighter than w + lam (t - T) + mu (l - L) + H(k, m), H being the least sum of weight + lam time + mu loss of a
@@ -116,13 +116,13 @@ def in_whole_numbers(problem: AdditiveProblem, upper: float = math.inf) -> Whole
     times, maximum_time, on_time = _whole_times(problem, scale)
     allowed &= on_time[:, None, :]
     weights, unit = _whole_weights(problem.weights, np.any(allowed, axis=1, keepdims=True)[:, 0], upper)
-    losses, loss_budget, falling = _whole_losses(problem, allowed, scale)
+    losses, loss_budget, most = _whole_losses(problem, allowed, scale)
     return WholeProblem(
         weights=weights,
         times=times,
         losses=losses,
-        # What rises by more than ever falls is no way to the target.
-        allowed=np.ascontiguousarray(allowed & (losses <= falling)),
+        # What rises by more than the target and all falls make up for is no way there.
+        allowed=np.ascontiguousarray(allowed & (losses <= most)),
         maximum_time=maximum_time,
         loss_budget=loss_budget,
         weight_unit=unit / epochs,
@@ -153,20 +153,25 @@ def _whole_weights(weights: FloatArray, used: BoolArray, upper: float) -> tuple[
 
 
 def _whole_losses(problem: AdditiveProblem, allowed: BoolArray, scale: float) -> tuple[IntArray, int, int]:
-    """Losses, what they have to come to, and the sum of all greatest falls."""
-    falls = math.fsum(np.where(allowed, -problem.losses, 0.0).max(axis=(1, 2), initial=0.0))
-    largest = max(falls, abs(problem.initial_loss))
-    if largest > LARGEST_LOSS or falls * scale > _LARGEST:
+    """Losses, what they have to come to, and the most by which a step may rise."""
+    falls, rises = (
+        math.fsum(np.where(allowed, changes, 0.0).max(axis=(1, 2), initial=0.0))
+        for changes in (-problem.losses, np.minimum(problem.losses, 2 * LARGEST_LOSS))
+    )
+    target = max(problem.maximum_loss, problem.initial_loss - 2 * falls - 1)  # as hopeless as any lower one
+    target = min(target, problem.initial_loss + rises + 1)  # as easy as any higher one
+    above = max(target - problem.initial_loss, 0.0)
+    largest = max(falls, abs(problem.initial_loss), above)
+    if largest > LARGEST_LOSS or (falls + above) * scale > _LARGEST:
         raise NotCoveredError(
             f"losses of {largest:.3g} cannot be told apart to {ATOM_TOLERANCE:g} over {problem.epochs} "
             "epochs; give the loss in a larger unit"
         )
-    target = max(problem.maximum_loss, problem.initial_loss - 2 * falls - 1)  # as hopeless as any lower one
     needed = Fraction(target) - Fraction(problem.initial_loss)
     budget = math.floor((needed + Fraction(ATOM_TOLERANCE - _MARGIN)) * Fraction(scale))
-    falling = math.ceil(falls * scale) + problem.epochs
-    losses = np.clip(problem.losses, -2 * LARGEST_LOSS, falling / scale + 1)  # may rise by no more than that
-    return _down(losses * scale), budget, falling
+    most = math.ceil(falls * scale) + max(budget, 0) + problem.epochs
+    losses = np.clip(problem.losses, -2 * LARGEST_LOSS, most / scale + 1)  # may rise by no more than that
+    return _down(losses * scale), budget, most
 
 
 def _down(values: FloatArray) -> IntArray:
