@@ -154,21 +154,17 @@ def _whole_weights(weights: FloatArray, used: BoolArray, upper: float) -> tuple[
 
 def _whole_losses(problem: AdditiveProblem, allowed: BoolArray, scale: float) -> tuple[IntArray, int, int]:
     """Losses, what they have to come to, and the most by which a step may rise."""
-    falls, rises = (
-        math.fsum(np.where(allowed, changes, 0.0).max(axis=(1, 2), initial=0.0))
-        for changes in (-problem.losses, np.minimum(problem.losses, 2 * LARGEST_LOSS))
-    )
-    target = max(problem.maximum_loss, problem.initial_loss - 2 * falls - 1)  # as hopeless as any lower one
-    target = min(target, problem.initial_loss + rises + 1)  # as easy as any higher one
-    above = max(target - problem.initial_loss, 0.0)
-    largest = max(falls, abs(problem.initial_loss), above)
-    if largest > LARGEST_LOSS or (falls + above) * scale > _LARGEST:
+    falls = math.fsum(np.where(allowed, -problem.losses, 0.0).max(axis=(1, 2), initial=0.0))
+    largest = max(falls, abs(problem.initial_loss))
+    if largest > LARGEST_LOSS or falls * scale > _LARGEST:
         raise NotCoveredError(
             f"losses of {largest:.3g} cannot be told apart to {ATOM_TOLERANCE:g} over {problem.epochs} "
             "epochs; give the loss in a larger unit"
         )
+    target = max(problem.maximum_loss, problem.initial_loss - 2 * falls - 1)  # as hopeless as any lower one
     needed = Fraction(target) - Fraction(problem.initial_loss)
     budget = math.floor((needed + Fraction(ATOM_TOLERANCE - _MARGIN)) * Fraction(scale))
+    budget = min(budget, int(_LARGEST))  # where l(0) meets the target by more than whole numbers hold
     most = math.ceil(falls * scale) + max(budget, 0) + problem.epochs
     losses = np.clip(problem.losses, -2 * LARGEST_LOSS, most / scale + 1)  # may rise by no more than that
     return _down(losses * scale), budget, most
