@@ -1,10 +1,10 @@
-"""``depl`` and the default method on 1000 and 5000 clusters, drawn anew each time: gap, bound, seconds.
+"""``depl`` and the default method from 10 to 5000 clusters, drawn anew each time: gap, bound, seconds.
 
-Instances have 1000 datasets, 50 models and 1000 epochs. Two generators draw them, whose costs have different
-structures: `depl.instances.heterogeneous` (a price surface) and `depl.instances.regions` (hubs and regional
-prices). Each is solved in a process of its own: only that has a peak memory of its own. Seconds are CPU
-seconds of that process, so that what else runs on the machine does not count, and include the verification of
-the plan.
+Large instances have 1000 datasets, 50 models and 1000 epochs; smaller ones, just above what exact search
+lists, are solved by the default. Two generators draw them, whose costs have different structures:
+`depl.instances.heterogeneous` (a price surface) and `depl.instances.regions` (hubs and regional prices). Each
+is solved in a process of its own: only that has a peak memory of its own. Seconds are CPU seconds of that
+process, so that what else runs on the machine does not count, and include the verification of the plan.
 """
 
 import math
@@ -22,6 +22,7 @@ from depl.models.foundation.deadline import cpu_seconds
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 from depl.models.solving.defaults import DEFAULT_METHOD
+from depl.models.solving.result import Termination
 from depl.models.solving.solve import solve
 
 FAMILIES: Mapping[str, Callable[..., tuple[Instance, Plan]]] = {
@@ -38,15 +39,23 @@ runs on the machine, as the limit is one of CPU seconds."""
 _GAP, _SMOKE_SECONDS = 0.01, 0.3
 
 
-_SUITES: Mapping[str, tuple[str, int, int, str, str]] = {
-    "full": ("heterogeneous", 1000, 10, "depl", "price surface"),
-    "regions": ("regions", 1000, 10, "depl", "hubs and regions"),
-    "wide": ("heterogeneous", 5000, 1, "depl", "5000 clusters, price surface"),
-    "wide_regions": ("regions", 5000, 1, "depl", "5000 clusters, hubs and regions"),
-    "default": ("heterogeneous", 1000, 3, DEFAULT_METHOD, "default method, price surface"),
-    "default_regions": ("regions", 1000, 3, DEFAULT_METHOD, "default method, hubs and regions"),
+_LARGE, _MEDIUM, _SMALL, _FEW = (1000, 1000, 50, 1000), (200, 200, 20, 200), (20, 20, 5, 100), (10, 40, 5, 60)
+_WIDE = (5000, 1000, 50, 1000)
+_SUITES: Mapping[str, tuple[str, tuple[int, ...], int, str, str]] = {
+    "full": ("heterogeneous", _LARGE, 10, "depl", "price surface"),
+    "regions": ("regions", _LARGE, 10, "depl", "hubs and regions"),
+    "wide": ("heterogeneous", _WIDE, 1, "depl", "5000 clusters, price surface"),
+    "wide_regions": ("regions", _WIDE, 1, "depl", "5000 clusters, hubs and regions"),
+    "default": ("heterogeneous", _LARGE, 3, DEFAULT_METHOD, "default method, price surface"),
+    "default_regions": ("regions", _LARGE, 3, DEFAULT_METHOD, "default method, hubs and regions"),
+    "medium": ("heterogeneous", _MEDIUM, 5, DEFAULT_METHOD, "200 clusters and datasets, price surface"),
+    "medium_regions": ("regions", _MEDIUM, 5, DEFAULT_METHOD, "200 clusters and datasets, hubs and regions"),
+    "small": ("heterogeneous", _SMALL, 5, DEFAULT_METHOD, "20 clusters and datasets, price surface"),
+    "small_regions": ("regions", _SMALL, 5, DEFAULT_METHOD, "20 clusters and datasets, hubs and regions"),
+    "few": ("heterogeneous", _FEW, 5, DEFAULT_METHOD, "10 clusters, 40 datasets, price surface"),
+    "few_regions": ("regions", _FEW, 5, DEFAULT_METHOD, "10 clusters, 40 datasets, hubs and regions"),
 }
-"""A family, |N|, how many are drawn, how they are solved, and words for a reader.
+"""A family, |N|, |D|, |M| and K_max, how many are drawn, how they are solved, and words for a reader.
 
 The widest have more time, and no goal for the gap, as few are drawn.
 """
@@ -54,8 +63,8 @@ The widest have more time, and no goal for the gap, as few are drawn.
 
 def _tasks(rng: np.random.Generator, smoke: bool) -> Iterator[Row]:
     seed = int(rng.integers(2**31))
-    for place, (name, (_, clusters, drawn, _, _)) in enumerate(_SUITES.items()):
-        sizes = (3, 4, 2, 6) if smoke else (clusters, 1000, 50, 1000)
+    for place, (name, (_, large, drawn, _, _)) in enumerate(_SUITES.items()):
+        sizes = (3, 4, 2, 6) if smoke else large
         limit = _SMOKE_SECONDS if smoke else _PLANNING_SECONDS[_allowed(name)]
         for number in range(1 if smoke else drawn):
             yield {"suite": name, "sizes": sizes, "limit": limit, "seed": [seed, place, number]}
@@ -63,7 +72,7 @@ def _tasks(rng: np.random.Generator, smoke: bool) -> Iterator[Row]:
 
 def _allowed(name: str) -> float:
     """CPU seconds."""
-    return _LONG_SECONDS if _SUITES[name][1] > 1000 else _SECONDS
+    return _LONG_SECONDS if _SUITES[name][1] == _WIDE else _SECONDS
 
 
 def _run(task: Row) -> Row:
@@ -116,6 +125,7 @@ def _figures(rows: Sequence[Row]) -> Row:
             "largest_gibibytes": max(row["peak_gibibytes"] or 0.0 for row in own),
             "without_plan": sum(row["cost"] is None for row in own),
             "without_gap": sum(not gap < 1 for gap in gaps),
+            "stuck": sum(row.get("stopped") == Termination.STUCK.value for row in own),
         }
         values |= {f"{name}_{key}": value for key, value in found.items()}
     return values
@@ -134,12 +144,13 @@ def _goals(name: str) -> tuple[Goal, ...]:
         Goal(f"{name}_largest_gap_at_a_third", f"gap of the bound after a third, {words}", "<=", 0.1),
         Goal(f"{name}_largest_seconds", f"CPU seconds with verification, {words}", "<=", _SECONDS),
         Goal(f"{name}_without_plan", f"instances without a plan, {words}", "==", 0),
+        Goal(f"{name}_stuck", f"ended above {_GAP:.0%} while time was left, {words}", "==", 0),
     )
 
 
 STUDY = Study(
     name="scale",
-    summary="Certified gap and seconds of `depl` and the default at 1000 and 5000 clusters, drawn anew.",
+    summary="Certified gap and seconds of `depl` and the default from 10 to 5000 clusters, drawn anew.",
     goals=(
         *(goal for name in _SUITES for goal in _goals(name)),
         Goal("full_largest_gibibytes", "peak memory at full size [GiB]", "<=", 8),
