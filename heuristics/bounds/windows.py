@@ -131,7 +131,7 @@ def _parts(frontier: Frontier, chosen: Windows) -> list[Windows]:
     cluster = max(apart, key=lambda n: apart[n], default=-1)
     if cluster >= 0 and apart[cluster] > _APART:
         first, end = chosen.spans.get(cluster, (0, len(logarithms)))
-        middle = _middle(chosen.uses[cluster], logarithms)
+        middle = max(first + 1, _middle(chosen.uses[cluster], logarithms))
         spans, obliged = [(first, middle), (middle, end)], chosen.obliged | {cluster}
         parts = [replace(chosen, spans={**chosen.spans, cluster: span}, obliged=obliged) for span in spans]
     else:
