@@ -150,6 +150,11 @@ def test_beside_two_densities_atoms_are_mixed():
     low = (index - 1 + EDGE) * GRID.step
     exact = 0.5 * sum(probability((HALF, CUT), low - x, low - x + GRID.step) for x in (-0.25, 0.5))
     assert exact * 0.98 - 2e-4 <= found.masses[index - found.first] <= exact + 1e-10
+    cells, mixed = densities.Range(GRID.step, index, index + 20, True), np.array([[-0.25, 0.5], [0.5, 0.5]])
+    masses, ends = densities.masses_of_two(tuple(mixed), (HALF, CUT), cells, lumped=True), cells.ends()
+    for cell, low in ((0, -9.0), (9, float(ends[9]))):
+        exact = 0.5 * sum(probability((HALF, CUT), low - x, ends[cell + 1] - x) for x in (-0.25, 0.5))
+        assert exact * 0.98 - 2e-4 <= masses[cell] <= exact + 1e-10
 
 
 def test_one_law_of_two_has_to_have_a_single_mode():
