@@ -81,6 +81,9 @@ _EARLY, _EARLY_SHARE = 0.95, 0.4
 """Share of what plans are expected to cost that the bound should reach before plans are looked for where
 sites are not listed, and of the time left that it may take. Set by hand: most of it goes into the tables of
 all laws, which every bound needs; steps up to there take about a second, and later ones wait for a plan."""
+_DIVIDING = 1.0
+"""Without a limit all plans are divided for so many times the CPU seconds that the run took before: dividing
+may take for ever, and who wants that gives a time limit."""
 _REPORTED = 1e-3
 """By how much a bound has to rise to be reported at once."""
 
@@ -148,7 +151,7 @@ class _Loop:
 
     def run(self) -> Outcome:
         """The steps of Fig. 3, until the bound of what is left reaches the incumbent."""
-        target = self.instance.target
+        target, begun = self.instance.target, time.process_time()
         self.judge = Judge(self.instance)
         if self.instance.rules.may_stop and self.judge.met(FinalLoss(target.initial_loss, ())):
             self.record.nothing_to_do()
@@ -161,7 +164,7 @@ class _Loop:
             return self.outcome(Termination.INFEASIBLE)
         self._search()
         self._prove()
-        self._divide()
+        self._divide(self.limits.turn(1.0, _DIVIDING * (time.process_time() - begun)))
         sought = self.best is None and math.isinf(self.cost)  # a caller that holds a plan needs none
         if sought and not self.limits.expired():
             self._insist()
@@ -293,13 +296,13 @@ class _Loop:
         if self.best is not None or (self.proof.outlook is not None and self.lower > before):
             self.limits.report(self.cost, self.lower)
 
-    def _divide(self) -> None:
+    def _divide(self, limits: Limits) -> None:
         """Once all steps of the bound were made: raise it by dividing all plans, while there is time."""
         stages = self.proof.stages
         if stages is None or self.bound is None or math.isinf(self.cost) or self._finished():
             return
         with self.clock.during(Stage.DATA):
-            for value in stages.divided(self.cost, self.limits.expired):
+            for value in stages.divided(self.cost, limits.expired):
                 if value > self.lower * (1 + _REPORTED) or value >= self.cost:
                     self.limits.report(self.cost, value)
                 self.lower = max(self.lower, value)
