@@ -84,6 +84,10 @@ def _lacking(name: str) -> str:
         return f"there is no program {program}"
     if name in needs and os.name == "posix" and os.getuid() != 0:
         return "only root may do that"
+    if name == "user" and not all(
+        folder.stat().st_mode & 1 for folder in Path(sys.executable).resolve().parents
+    ):
+        return "others may not enter the folders of this Python; make .venv with PYTHON=/usr/bin/python3, say"
     return ""
 
 
