@@ -54,7 +54,8 @@ def unpacked(logged: Logged, folder: Path) -> Path:
     path = LOGS / logged.path
     if path.name.endswith(".tar.gz"):
         with tarfile.open(path) as packed:
-            packed.extractall(folder / "unpacked" / path.name, filter="data")
+            packed.extraction_filter = getattr(tarfile, "data_filter", None)  # there since 3.11.4
+            packed.extractall(folder / "unpacked" / path.name)
         return folder / "unpacked" / path.name
     if path.suffix == ".gz":
         with gzip.open(path) as packed, (folder / path.stem).open("wb") as file:
