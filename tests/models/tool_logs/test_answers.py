@@ -230,7 +230,7 @@ an mlflow parameter of bytes | | stages= stages_from=hparams | has no hyperparam
 an mlflow view without end | | | must be tables
 deleted runs alone in a store | | | holds deleted runs alone (1 run)
 a name that is too long | | | cannot be read (File name too long)
-a name with a null byte | | | cannot be read (embedded null
+a name with a null byte | | | cannot be read ( ... embedded null
 a pipe | | | is no file but a pipe or a device
 /dev/zero | | | is no file but a pipe or a device
 10^6 columns | | | has 1000000 columns; at most 100000 are read
