@@ -89,11 +89,11 @@ def _bounded(
     here = classes.on(places, Part(np.zeros(len(places.low)), paid))
     waiting = BestFirst[Opened]()
     for item in part.items:
-        waiting.push(item.value, replace(item, raised=False, settled=False))
+        waiting.push(item.value, replace(item, proved_at=None, settled=False))
     while waiting.least < cost and not stop():
         _, item = waiting.pop()
-        if not item.raised:
-            item.value, item.raised = max(item.value, here.at_prices(item)[0]), True
+        if item.proved_at is None:
+            item.value, item.proved_at = max(item.value, here.at_prices(item)[0]), (0, item.prices)
         elif not item.settled:
             here.settle(item, cost)
         waiting.push(item.value, item)

@@ -10,7 +10,9 @@
    a bound of their cost, where they are short. The cheapest that is certified is kept; what it needs
    calibrates the next step. A choice with longer sequences, and every incumbent, is polished at its own exact
    prices: data, models and resources at once (`depl.heuristics.depl.improve`).
-4. *List.* Where all this ends without a plan, and there are few classes of plans, all of them are listed
+4. *Division.* With many datasets all plans are divided by the volumes of their data once nothing else raises
+   the bound (`depl.heuristics.bounds.windows`).
+5. *List.* Where all this ends without a plan, and there are few classes of plans, all of them are listed
    (`depl.models.exact.listing`): a plan that labels miss is found, or it is proved that there is none.
 
 Long sequences, of which there are too many to be ranked, are improved at their prices at once and not listed.

@@ -83,7 +83,7 @@ class Limits:
     on_phase : callable or None
         Receives the name of each method that the method lets run, when its turn begins.
     options : mapping
-        What the method takes besides, by name; see `Registered.options`.
+        What the method takes besides, by name: `depl.models.solving.methods.Registered.options`.
     looks : Looks or None
         Counted looks at the clock, after which the time counts as over whatever the clock says.
     cutoff : Cutoff or None
@@ -93,7 +93,8 @@ class Limits:
         Seconds after the time limit in which the plan that is returned is certified. A step that was begun
         before may take of them before it is broken off, as without a plan there is nothing to certify.
     rows : callable or None
-        Adds rows of the caller to the program of a method that takes some; see `Registered.rows`.
+        Adds rows of the caller to the program of a method that takes some
+        (`depl.models.solving.methods.Registered.rows`).
     clock : callable
         What ``started`` and ``time_limit`` are read from: seconds since some moment.
     within : Limits or None

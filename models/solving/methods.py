@@ -62,7 +62,8 @@ class Registered:
     another thing, so that results recorded under it before are not taken for its own
     (`depl.benchmarks.measure.old_forms`). ``shipped`` says whether the method comes with depl; what any other
     says about all plans is its own claim (`depl.models.solving.result.Result.claimed`). ``rows`` says whether
-    it takes rows of the caller (`Limits.rows`) and then returns no plan that they forbid.
+    it takes rows of the caller (`depl.models.solving.limits.Limits.rows`) and then returns no plan that they
+    forbid.
     """
 
     name: str
