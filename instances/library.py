@@ -14,11 +14,10 @@ import os
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import msgspec
 from msgspec import Meta
 
 from depl.instances.shipped import full_names, names, strip_comments, text_of
-from depl.models.foundation.documents import Checked, decode_document, peek, read_text
+from depl.models.foundation.documents import Checked, decode_document, format_of, read_text
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.names import advice
 from depl.models.problem.instance import Instance, Provenance
@@ -125,16 +124,9 @@ def load(name_or_path: str | Path, target: float | str | None = None) -> Instanc
 def parse(text: str) -> Instance | Family:
     """Read a ``depl-instance`` or ``depl-family`` document, whole-line ``//`` comments allowed."""
     bare = strip_comments(text)
-    kind = peek(bare, _Format).format
-    if kind == "depl-instance":
-        return Instance.from_json(bare)
-    if kind == "depl-family":
+    if format_of(bare) == "depl-family":
         return decode_document(bare, Family)
-    raise InvalidInputError(f"a {kind!r} document; 'depl-instance' or 'depl-family' is needed", "$.format")
-
-
-class _Format(msgspec.Struct):
-    format: str
+    return Instance.from_json(bare)
 
 
 @functools.cache

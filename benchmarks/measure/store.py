@@ -65,12 +65,14 @@ class Store:
             content = self._file.read()
             if content[: len(_START)] != _START[: len(content)]:
                 raise InvalidInputError(_NOT_WRITTEN, str(path))
-            self._file.truncate(_whole(content))
-            self._file.seek(_whole(content))
+            whole = _whole(content)
             self.request, self.attempts = request, list[Attempt]()
-            if _whole(content):
+            if whole:
                 self.request, self.attempts = _parsed(content, self.path)
-            else:
+            if whole < len(content):  # or a file that is only looked at would seem to be changed
+                self._file.truncate(whole)
+            self._file.seek(whole)
+            if not whole and request is not None:
                 self._write(_head(request))
         except BaseException as error:
             self._file.close()

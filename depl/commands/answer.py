@@ -4,7 +4,7 @@ Nothing that takes time is imported, as every start of the command line comes he
 """
 
 from enum import IntEnum
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from depl.commands.printable import encodable
 from depl.models.foundation.errors import LONGEST_MESSAGE, DeplError, shortened
@@ -51,7 +51,8 @@ def failure(error: DeplError) -> Answer:
     """The answer when an error ends a command."""
     place = getattr(error, "path", "") or None
     reason = shortened(str(error), 2 * LONGEST_MESSAGE)
-    return Answer("", ExitCode(error.exit_code), without_result("error", reason, place), f"depl: {reason}")
+    told = without_result("error", reason, place, getattr(error, "mistakes", ()))
+    return Answer("", ExitCode(error.exit_code), told, f"depl: {reason}".replace("\n", "\n      "))
 
 
 def defect(error: Exception | SystemExit) -> Answer:
@@ -65,12 +66,15 @@ def defect(error: Exception | SystemExit) -> Answer:
     return Answer("", ExitCode.INTERNAL, without_result("error", reason, None), f"depl: {reason}")
 
 
-def without_result(ended: Literal["error", "interrupted"], reason: str, place: str | None) -> str:
-    """The JSON object of a command that has no result, with the keys that results have."""
+def without_result(
+    ended: Literal["error", "interrupted"], reason: str, place: str | None, mistakes: Any = ()
+) -> str:
+    """The JSON object of a command that has no result: the keys that results have, and single mistakes."""
     import json
 
     told = {"termination": ended, "reason": encodable(reason), "path": place and encodable(place)}
-    return json.dumps(json.loads(JSON) | told, separators=(",", ":"))
+    each = [{"path": encodable(item.path), "message": encodable(item.message)} for item in mistakes]
+    return json.dumps(json.loads(JSON) | told | ({"mistakes": each} if each else {}), separators=(",", ":"))
 
 
 STOPPED = ("time_limit", "interrupted")

@@ -77,6 +77,31 @@ def show(options: Options) -> Answer:
 
 
 @instances.command("""\
+depl instances new --out mine.json
+depl instances check mine.json
+""")
+@given.argument("PATH", "a file that holds an instance, a family or a setup")
+@given.imports
+@given.as_json("what the file holds, or its mistakes")
+def check(options: Options) -> Answer:
+    """List all mistakes of a file at once, or say what it holds."""
+    from depl.instances.library import Family, parse
+    from depl.instances.setups import parse_setup
+    from depl.instances.shipped import strip_comments
+    from depl.models.foundation.documents import format_of, read_text
+    from depl.showing.instances import instance_brief
+
+    text = read_text(options.path)
+    with given.inside(options.path):
+        setup = "setup" in str(format_of(strip_comments(text)))
+        found = parse_setup(text) if setup else parse(text)
+    of, targets = (found.instance, [*found.targets]) if isinstance(found, Family) else (found, [])
+    what = instance_brief(of).strip("<>") + (f"; a family at l_max = {', '.join(targets)}" if targets else "")
+    told = {"file": options.path, "format": found.format, "name": of.name, "targets": targets, "mistakes": []}
+    return Answer(f"{options.path}: no mistakes\n{what}", json=json.dumps(told))
+
+
+@instances.command("""\
 depl instances make --count 3 --seed 7 --out drawn
 depl instances make --family heterogeneous --clusters 5 --epochs 20 --out drawn
 """)

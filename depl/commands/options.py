@@ -483,20 +483,24 @@ def inside(source: str, told: Iterable[str] | None = None, setup: str | None = N
     try:
         yield
     except InvalidInputError as error:
-        inner, options = error.path.removeprefix("."), told if isinstance(told, Mapping) else {}
-        options = options or {name: name for name in told or ()}
-        name, *_ = re.split(r"\W", inner)
-        if name in options:
-            place = f"--{options[name].replace('_', '-')}"
-        elif error.path.startswith("$"):
-            place = f"{source}: {error.path}"
-        elif not (options and source) or (inner and not error.path.startswith(".")):
+        options = told if isinstance(told, Mapping) else {name: name for name in told or ()}
+
+        def placed(path: str) -> str:
+            inner = path.removeprefix(".")
+            name, *_ = re.split(r"\W", inner)
+            if name in options:
+                return f"--{options[name].replace('_', '-')}"
+            if path.startswith("$"):
+                return f"{source}: {path}"
+            if not (options and source) or (inner and not path.startswith(".")):
+                return path
+            if setup is not None and name in ("models", "clusters", "target"):
+                return f"{setup}: ${path}"
+            return f"{source}: ${path}" if inner else source
+
+        if all(placed(mistake.path) == mistake.path for mistake in error.mistakes):
             raise
-        elif setup is not None and name in ("models", "clusters", "target"):
-            place = f"{setup}: ${error.path}"
-        else:
-            place = f"{source}: ${error.path}" if inner else source
-        raise type(error)(error.message, place) from error
+        raise error.within(placed) from error
 
 
 def require_outputs(outputs: Iterable[str | None], inputs: Iterable[str | None] = ()) -> None:

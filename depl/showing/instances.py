@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from operator import attrgetter
 from typing import Any
 
+from depl.models.estimation.setup import Setup
 from depl.models.foundation.wording import counted, number, probability
 from depl.models.problem.instance import (
     ConstantImprovement,
@@ -23,12 +24,12 @@ _LONGEST_NOTE = 240
 _NO_LIMIT = ("$.target.maximum_time", "absent", "no T_max is given: nothing limits the whole time")
 
 
-def instance_brief(instance: Instance) -> str:
-    """One line on an instance."""
+def instance_brief(instance: Instance | Setup) -> str:
+    """One line on an instance, or on a setup."""
     target = instance.target
     sizes = [counted(len(getattr(instance, f"{noun}s")), noun) for noun in ("cluster", "dataset", "model")]
     promise = f"l_max = {number(target.maximum_loss)} with probability {probability(target.quantile_level)}"
-    return f"<Instance {shortened_name(instance.name)}: {', '.join(sizes)}; {promise}>"
+    return f"<{type(instance).__name__} {shortened_name(instance.name)}: {', '.join(sizes)}; {promise}>"
 
 
 def instance_sections(instance: Instance) -> Iterator[Section]:

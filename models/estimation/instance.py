@@ -22,8 +22,8 @@ from depl.models.estimation.choices import CARE
 from depl.models.estimation.fit import Combination, ImprovementFit, SwitchFit, TracesFit, fit_traces
 from depl.models.estimation.setup import Setup
 from depl.models.evaluation.traced_law import runs_to_carry
-from depl.models.foundation.documents import opened
 from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.mistakes import opened
 from depl.models.foundation.wording import counted
 from depl.models.problem.affine_law import Scale
 from depl.models.problem.counting import MOST_DIVERGED

@@ -5,13 +5,15 @@ cluster costs, how large a model is, or which loss is wanted. `depl.models.estim
 puts the two together.
 """
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import msgspec
 from msgspec import Meta
 
-from depl.models.foundation.documents import SCHEMA_COMMAND, Checked, Name, decode_document, encode_document
+from depl.models.foundation.documents import Checked, Document, Name, schema_of
 from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.mistakes import SCHEMA_COMMAND
+from depl.models.problem.clusters import require_values_or_groups
 from depl.models.problem.instance import (
     Cluster,
     ComputeTable,
@@ -60,7 +62,7 @@ class SetupTarget(Checked, frozen=True, kw_only=True):
     ) = None
 
 
-class Setup(Checked, frozen=True, kw_only=True):
+class Setup(Document, frozen=True, kw_only=True):
     """Everything of an instance that traces do not tell.
 
     Raises
@@ -69,6 +71,8 @@ class Setup(Checked, frozen=True, kw_only=True):
         With the JSON path of the first thing wrong: as `depl.models.problem.instance.Instance`, and if there
         is more than one dataset.
     """
+
+    schema_command: ClassVar[str] = f"{SCHEMA_COMMAND} --setup"
 
     format: Literal["depl-setup"] = "depl-setup"
     version: Literal[1] = 1
@@ -113,7 +117,7 @@ class Setup(Checked, frozen=True, kw_only=True):
         try:
             fields["target"] = Target(**target)
         except InvalidInputError as error:
-            raise InvalidInputError(error.message, f".target{error.path}") from error
+            raise error.within(".target") from error
         fields["models"] = tuple(
             Model(**msgspec.structs.asdict(model), improvement=improvements[model.name])
             for model in self.models
@@ -129,27 +133,9 @@ class Setup(Checked, frozen=True, kw_only=True):
         given = Provenance(path=path, source="assumed", note="given when the instance was fitted")
         return msgspec.structs.replace(self, target=target, provenance=(*kept, given))
 
-    def to_json(self) -> str:
-        """The setup as indented JSON."""
-        return encode_document(self)
-
-    @classmethod
-    def from_json(cls, text: str | bytes) -> "Setup":
-        """Read and validate a JSON document; see the class for what is refused."""
-        try:
-            return decode_document(text, cls)
-        except InvalidInputError as error:
-            told = error.message.replace(SCHEMA_COMMAND, f"{SCHEMA_COMMAND} --setup")
-            raise InvalidInputError(told, error.path) from error
-
 
 def setup_schema() -> dict[str, Any]:
     """JSON Schema (2020-12) of a setup file."""
-    schema = msgspec.json.schema(Setup)
-    # defaults in Python, but a file has to say what it is
-    schema["$defs"]["Setup"]["required"][:0] = ["format", "version"]
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "depl setup, version 1",
-        **schema,
-    }
+    schema = schema_of(Setup)
+    require_values_or_groups(schema["$defs"]["Cluster"])
+    return schema

@@ -1,8 +1,8 @@
 """The base of every data structure that a user can write: frozen, typed, finite, checked on construction.
 
 msgspec checks types and bounds only while it decodes; objects built in Python must pass the same
-gate. `Checked` therefore converts every field once more in ``__post_init__`` and reports the first
-offence with its place, and `decode` turns msgspec's errors into ours with the full JSON path.
+gate. `Checked` therefore converts every field once more in ``__post_init__``, and `decode` turns msgspec's
+errors into ours with the full JSON path: of all mistakes (`depl.models.foundation.mistakes`).
 """
 
 import contextlib
@@ -10,7 +10,6 @@ import functools
 import io
 import json
 import math
-import operator
 import os
 import re
 import secrets
@@ -25,7 +24,17 @@ from typing import Annotated, Any, ClassVar, Self, TypeVar
 import msgspec
 from msgspec import Meta
 
-from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.errors import InvalidInputError, WrongNameError
+from depl.models.foundation.mistakes import (
+    SCHEMA_COMMAND,
+    Mistakes,
+    OpenUnion,
+    located,
+    mistakes_of,
+    opened,
+    step,
+    union,
+)
 from depl.models.foundation.names import advice
 
 Name = Annotated[
@@ -35,12 +44,8 @@ Name = Annotated[
 ]
 Positive = Annotated[float, Meta(gt=0)]
 NonNegative = Annotated[float, Meta(ge=0)]
-_PLACE = re.compile(r"^(?P<what>.*?)(?: - at `(?P<path>\$?[^`]*)`)?$", re.DOTALL)
 T = TypeVar("T")
 S = TypeVar("S", bound=msgspec.Struct)
-
-SCHEMA_COMMAND = "depl instances schema"
-"""Lists the fields of an instance; errors point to it, unless a record has a `Checked.schema_command`."""
 
 LARGEST_FILE = 2**30
 """Most bytes that are read of a file, or of what a compressed one holds: 1 GiB, which is far more than any
@@ -71,67 +76,26 @@ class Checked(
     def __post_init__(self) -> None:
         """Normalise every field to its declared type and refuse what does not fit."""
         kinds = _fields(type(self))
-        values = _converted_together(self, kinds)
+        values, wrong = _converted_together(self, kinds), None
         for name, (kind, default) in kinds.items():
             given = getattr(self, name)
-            value = _converted(given, kind, f".{name}") if values is None else getattr(values, name)
             try:
+                value = _converted(given, kind) if values is None else getattr(values, name)
                 value = _settled(value, self.largest_number)
             except InvalidInputError as error:
-                raise InvalidInputError(error.message, f".{name}{error.path}") from None
+                wrong = wrong or Mistakes()
+                wrong += error.within(f".{name}").mistakes
+                continue
             # msgspec leaves a default out only where it is that very object; content alone shall count
             value = default if value == default else value
             if value is not given:
                 msgspec.structs.force_setattr(self, name, value)
+        if wrong is not None:
+            wrong.end()
         self.validate()
 
     def validate(self) -> None:
         """Check what types and bounds cannot say; overridden where there is something to check."""
-
-
-class _Open(type):
-    def __instancecheck__(cls, value: object) -> bool:
-        return isinstance(value, cls.members())  # type: ignore[attr-defined]
-
-
-class OpenUnion(metaclass=_Open):
-    """A field type that stands for one of several tagged records, whose number may grow at run time.
-
-    msgspec fixes the members of a union when it first sees it; a subclass of this is asked anew every time.
-    """
-
-    @classmethod
-    def members(cls) -> tuple[type[msgspec.Struct], ...]:
-        """The records, in the order in which a schema lists them."""
-        raise NotImplementedError
-
-
-def opened(kind: type[Any], value: Any) -> Any:
-    """``value`` as a member of an `OpenUnion`: what msgspec has to ask (as ``dec_hook``).
-
-    Raises
-    ------
-    InvalidInputError
-        With the place below that of the value.
-    """
-    if kind is object:  # anything that JSON has, as msgspec reads it without a hook
-        return value
-    if not issubclass(kind, OpenUnion):
-        raise NotImplementedError(f"fields of type {kind.__name__} cannot be read")
-    if isinstance(value, kind):
-        return value
-    try:
-        return msgspec.convert(value, _union(kind.members()), dec_hook=opened)
-    except msgspec.ValidationError as error:
-        refused = _located(error, "")
-        if refused.message.startswith("Invalid value"):  # a member may come from a caller, too
-            what = refused.message
-            if refused.path == ".type":
-                known = ", ".join(str(member.__struct_config__.tag) for member in kind.members())
-                what = f"{what.partition(';')[0]}; known here: {known}"
-            more = "one of your own has to be registered (on the command line: --import FILE)"
-            refused = InvalidInputError(f"{what}; {more}", refused.path)
-        raise refused from error
 
 
 class Document(Checked, frozen=True, kw_only=True):
@@ -155,7 +119,7 @@ def schema_of(kind: type[Document]) -> dict[str, Any]:
         if not issubclass(part, OpenUnion):
             raise NotImplementedError(f"fields of type {part.__name__} have no schema")
         if part not in unions:
-            (unions[part],), more = _components([_union(part.members())])
+            (unions[part],), more = _components([union(part.members())])
             found.update(more)
         return unions[part]
 
@@ -174,25 +138,29 @@ def schema_of(kind: type[Document]) -> dict[str, Any]:
     }
 
 
-@functools.cache
-def _union(members: tuple[type, ...]) -> Any:
-    return functools.reduce(operator.or_, members)
-
-
 def decode(text: str | bytes, kind: type[T]) -> T:
     """Read one JSON document as ``kind``.
 
     Raises
     ------
     InvalidInputError
-        With the JSON path (``$.clusters[1].capacity``) of the first offence; a key that an object has twice
-        is one.
+        With every mistake and its JSON path (``$.clusters[1].capacity``); a key that an object has twice is
+        one.
     """
-    found = peek(text, kind)
+    wrong = Mistakes()
     try:
-        require_single_keys(text if isinstance(text, str) else text.decode("utf-8"))
-    except UnicodeError as error:
-        raise InvalidInputError(f"not a JSON document: {error}", "$") from error
+        found = peek(text, kind)
+    except InvalidInputError as error:
+        if not isinstance(error.__cause__, msgspec.ValidationError):  # it is no JSON
+            raise
+        command = getattr(kind, "schema_command", SCHEMA_COMMAND)
+        wrong = mistakes_of(msgspec.json.decode(text), kind, "$", command)
+    with wrong:
+        try:
+            require_single_keys(text if isinstance(text, str) else text.decode("utf-8"))
+        except UnicodeError as error:
+            raise InvalidInputError(f"not a JSON document: {error}", "$") from error
+    wrong.end()
     return found
 
 
@@ -207,7 +175,7 @@ def peek(text: str | bytes, kind: type[T]) -> T:
     try:
         return msgspec.json.decode(text, type=kind, dec_hook=opened)
     except msgspec.ValidationError as error:
-        raise _located(error, "$", getattr(kind, "schema_command", SCHEMA_COMMAND)) from error
+        raise located(error, "$") from error
     except (msgspec.DecodeError, UnicodeError) as error:
         raise InvalidInputError(f"not a JSON document: {with_line(str(error), text)}", "$") from error
     except RecursionError as error:
@@ -222,19 +190,31 @@ def decode_document(text: str | bytes, kind: type[S]) -> S:
     InvalidInputError
         If it is of another format or version, and as `decode`.
     """
-    header = peek(text, _Header)
-    defaults = {field.name: field.default for field in msgspec.structs.fields(kind)}
-    wanted, version = defaults["format"], defaults["version"]
-    if header.format != wanted:
-        raise InvalidInputError(
-            f"this is a {header.format!r} document; a {wanted!r} one is needed here", "$.format"
-        )
-    if header.version != version:
-        raise InvalidInputError(
-            f"version {header.version} is not known to this depl, which reads {version}; update one of them",
-            "$.version",
-        )
-    return decode(text, kind)
+    wrong, defaults = Mistakes(), {field.name: field.default for field in msgspec.structs.fields(kind)}
+    for name, given in msgspec.structs.asdict(peek(text, _Header)).items():
+        wanted = defaults[name]
+        if type(given) is not type(wanted):
+            what = "is missing" if given is None else f"is {given!r:.80}"
+            wrong.add(f"{what}; write {json.dumps(wanted)}", f"$.{name}")
+        elif given != wanted and name == "version":
+            what = f"version {given} is not known to this depl, which reads {wanted}; update one of them"
+            raise InvalidInputError(what, "$.version")
+        elif given != wanted:
+            wrong.add(f"this is a {given!r:.80} document; a {wanted!r} one is needed here", "$.format")
+            if _FORMAT.fullmatch(given):  # of another kind, whose fields are others
+                wrong.end()
+    headed = {mistake.path for mistake in wrong}
+    try:
+        read = decode(text, kind)
+    except InvalidInputError as error:
+        wrong += [mistake for mistake in error.mistakes if mistake.path not in headed]
+    wrong.end()
+    return read
+
+
+def format_of(text: str | bytes) -> Any:
+    """What a document says that it is; None where it does not."""
+    return peek(text, _Header).format
 
 
 def encode_document(value: msgspec.Struct) -> str:
@@ -352,7 +332,7 @@ def require_known(name: str, known: Collection[str], path: str) -> None:
         At ``path``, with all known names.
     """
     if name not in known:
-        raise InvalidInputError(f"{name!r} is not defined; {advice(name, known)}", path)
+        raise WrongNameError(f"{name!r} is not defined; {advice(name, known)}", path)
 
 
 def require_unique(keys: Iterable[object], path: str) -> None:
@@ -367,7 +347,7 @@ def require_unique(keys: Iterable[object], path: str) -> None:
     for index, key in enumerate(keys):
         if key in seen:
             shown = sorted(key) if isinstance(key, frozenset) else key
-            raise InvalidInputError(f"{shown!r} is defined twice; keep one", f"{path}[{index}]")
+            raise WrongNameError(f"{shown!r} is defined twice; keep one", f"{path}[{index}]")
         seen.add(key)
 
 
@@ -420,24 +400,12 @@ def _is_nested(value: Any) -> bool:
 
 
 class _Header(msgspec.Struct):
-    format: str
-    version: int
+    format: Any = None
+    version: Any = None
 
 
-def _located(error: msgspec.ValidationError, prefix: str, command: str = SCHEMA_COMMAND) -> InvalidInputError:
-    match = _PLACE.match(str(error))
-    what, inner = (match["what"], match["path"]) if match else (str(error), None)
-    path = prefix + (inner or "").removeprefix("$")
-    cause = error.__cause__
-    if isinstance(cause, InvalidInputError):
-        return InvalidInputError(cause.message, path + cause.path)
-    if "unknown field" in what or "missing required field" in what:
-        what += f"; the fields are listed by '{command}'"
-    if what.startswith("Invalid value"):
-        what += f"; the values are listed by '{command}'"
-    if "matching regex" in what:
-        what += f", which '{command}' describes"
-    return InvalidInputError(what, path)
+_FORMAT = re.compile(r"depl-[a-z]+")
+"""Formats of other documents; what is not like them was meant to be the one that is needed."""
 
 
 def _converted_together(record: Checked, kinds: dict[str, tuple[Any, Any]]) -> Any:
@@ -456,15 +424,17 @@ def _bare(kind: type[Checked]) -> type[msgspec.Struct]:
     return msgspec.defstruct(kind.__name__, fields, kw_only=True)
 
 
-def _converted(value: Any, kind: Any, place: str) -> Any:
+def _converted(value: Any, kind: Any) -> Any:
     """``value`` as its declared type; scalars and arrays of numpy as the plain values that they hold."""
     try:
         return msgspec.convert(value, kind, dec_hook=opened)
     except msgspec.ValidationError:
+        plain = _without_numpy(value)
         try:
-            return msgspec.convert(_without_numpy(value), kind, dec_hook=opened)
-        except msgspec.ValidationError as error:
-            raise _located(error, place) from error
+            return msgspec.convert(plain, kind, dec_hook=opened)
+        except msgspec.ValidationError:
+            mistakes_of(plain, kind, "").end()
+            raise
 
 
 def _without_numpy(value: Any) -> Any:
@@ -504,7 +474,7 @@ def _settled_item(index: int, value: Any, largest: float) -> Any:
     try:
         return _settled(value, largest)
     except InvalidInputError as error:
-        raise InvalidInputError(error.message, f"[{index}]{error.path}") from None
+        raise error.within(f"[{index}]") from None
 
 
 @functools.cache
@@ -525,8 +495,6 @@ _WORD = re.compile(r"[^\s,\]}]+")
 _SHOWN = 20
 """Bytes of the text at a fault that a message repeats."""
 
-_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-
 
 def require_single_keys(text: str) -> None:
     """Refuse a JSON document in which an object has a key twice.
@@ -544,8 +512,10 @@ def require_single_keys(text: str) -> None:
     try:
         json.loads(text, object_pairs_hook=_without_content, parse_int=str, parse_float=str)
     except _TwiceError:  # only now does the place matter, which takes all the content
-        place = next(_twice("$", json.loads(text, object_pairs_hook=_marked, parse_int=str, parse_float=str)))
-        raise InvalidInputError("is given twice in this object; keep one", place) from None
+        found = Mistakes()
+        for place in _twice("$", json.loads(text, object_pairs_hook=_marked, parse_int=str, parse_float=str)):
+            found.add("is given twice in this object; keep one", place)
+        found.end()
     except RecursionError as error:
         raise InvalidInputError("nested too deeply to be read", "$") from error
 
@@ -590,5 +560,4 @@ def _twice(place: str, value: Any) -> Iterator[str]:
             yield from _twice(f"{place}[{index}]", item)
     elif isinstance(value, dict):
         for key, item in value.items():
-            named = f".{key}" if _PLAIN.fullmatch(key) else f"[{json.dumps(key)}]"
-            yield from _twice(place + named, item)
+            yield from _twice(place + step(key), item)

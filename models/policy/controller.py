@@ -435,4 +435,4 @@ def given_as(kind: Any, given: Any) -> Any:
     try:
         return kind.from_json(text)
     except InvalidInputError as error:
-        raise InvalidInputError(error.message, f"{os.fspath(given)}: {error.path}") from error
+        raise error.within(f"{os.fspath(given)}: ") from error

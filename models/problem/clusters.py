@@ -5,15 +5,16 @@ ends with its slowest node. The cheapest resources then let all nodes compute eq
 of unequal nodes is one of equal nodes with the values of `Effective` (proved in ``docs/problem``).
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from fractions import Fraction
 from typing import Annotated, Any, NamedTuple, cast
 
 import msgspec
 from msgspec import Meta
 
-from depl.models.foundation.documents import SCHEMA_COMMAND, Checked, Name
+from depl.models.foundation.documents import Checked, Name
 from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.mistakes import missing
 from depl.models.problem.laws import NonNegative, Positive
 
 MOST_NODES = 1_000_000_000
@@ -98,15 +99,17 @@ class Cluster(Checked, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         """Work out what the groups give, then check as every record does."""
         if self.groups is None:
-            missing = [name for name in Effective._fields if getattr(self, name) is FROM_GROUPS]
-            if missing:
-                raise InvalidInputError(
-                    f"Object missing required field `{missing[0]}`; the fields are listed by "
-                    f"'{SCHEMA_COMMAND}'"
-                )
+            given = [name for name in self.__struct_fields__ if getattr(self, name) is not FROM_GROUPS]
+            missing(type(self), given).end()
         else:
             self._take_from_groups(_Groups(groups=self.groups).groups)
         super().__post_init__()
+
+    @classmethod
+    def lacking(cls, given: Collection[str]) -> list[str]:
+        """Fields that a document has to give besides those without a default, if it gives these."""
+        names = [] if "groups" in given else ["capacity", "bandwidth", "unit_cost"]
+        return [name for name in names if name not in given]
 
     def resources_of_groups(self, resources: float) -> tuple[float, ...]:
         """What one node of every group commits when the plan commits ``resources``: x / v_i [resource]."""
@@ -138,4 +141,5 @@ def require_values_or_groups(schema: dict[str, Any]) -> None:
     names = [name for name in Effective._fields if name != "nodes"]
     for name in names:
         del schema["properties"][name]["default"]
-    schema["anyOf"] = [{"required": names}, {"required": ["groups"]}]
+    grouped = {"required": ["groups"], "properties": {"groups": {"type": "array"}}}  # null is none
+    schema["anyOf"] = [{"required": names}, grouped]

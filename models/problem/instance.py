@@ -25,6 +25,7 @@ from depl.models.foundation.documents import (
     schema_of,
 )
 from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.mistakes import Mistakes
 from depl.models.foundation.showing import Shown
 from depl.models.foundation.tables import frame_of
 from depl.models.foundation.wording import counted
@@ -192,7 +193,7 @@ class Instance(Shown, Document, frozen=True, kw_only=True):
     Raises
     ------
     InvalidInputError
-        With the JSON path of the first thing wrong: duplicate or dangling names, tables of the wrong
+        With the JSON path of everything wrong: duplicate or dangling names, tables of the wrong
         length, a data law that is not positive and nonincreasing, a heavy tail that raises the loss,
         a registered law that contradicts itself, losses all below 1e-6, or priced computing under no time
         limit (the infimum 0 is not attained).
@@ -229,18 +230,20 @@ class Instance(Shown, Document, frozen=True, kw_only=True):
 
     def validate(self) -> None:
         """Check everything that spans more than one field."""
+        found = Mistakes()
         for path, keys in self._keys():
-            require_unique(keys, path)
-        for path, name, known in self._references():
-            require_known(name, known, path)
-        self._validate_site_rules()
-        self._validate_models()
-        self._validate_laws()
-        self._validate_data_law()
-        if self.traced_law is not None:
-            self.traced_law.check(self)
-        self._refuse_tiny_losses()
-        self._refuse_free_time()
+            with found:
+                require_unique(keys, path)
+        for path, name, known in () if found else self._references():  # which of two is not known
+            with found:
+                require_known(name, known, path)
+        # what is looked up by its name waits for the names
+        named = () if found else (self._require_allowed_transfers, self._require_data, self._require_traced)
+        further = (self._require_other_models, self._require_long_tables, self._validate_laws)
+        for check in (*further, *named, self._refuse_tiny_losses, self._refuse_free_time):
+            with found:
+                check()
+        found.end()
 
     @functools.cached_property
     def declares_laws(self) -> bool:
@@ -315,7 +318,7 @@ class Instance(Shown, Document, frozen=True, kw_only=True):
             try:
                 changes["target"] = msgspec.structs.replace(changes.get("target", self.target), **updates)
             except InvalidInputError as error:
-                raise InvalidInputError(error.message, f".target{error.path}") from error
+                raise error.within(".target") from error
         return msgspec.structs.replace(self, **changes)
 
     def frames(self) -> dict[str, Any]:
@@ -401,13 +404,15 @@ class Instance(Shown, Document, frozen=True, kw_only=True):
         if self.target.initial_model is not None:
             yield ".target.initial_model", self.target.initial_model, models
 
-    def _validate_site_rules(self) -> None:
-        """Refuse switches that are none, and transfers to where data may not be used."""
+    def _require_other_models(self) -> None:
         for index, switch in enumerate(self.switches):
             if switch.previous == switch.following:
                 raise InvalidInputError(
                     "a model does not switch to itself; remove the row", f".switches[{index}]"
                 )
+
+    def _require_allowed_transfers(self) -> None:
+        """Refuse transfers to where data may not be used."""
         for index, row in enumerate(self.transfers if self.rules.restrict_data else ()):
             if not self.rules.may_use((row.dataset,), row.cluster):
                 raise InvalidInputError(
@@ -416,8 +421,8 @@ class Instance(Shown, Document, frozen=True, kw_only=True):
                     f".transfers[{index}]",
                 )
 
-    def _validate_models(self) -> None:
-        longest = self.target.maximum_epochs
+    def _require_long_tables(self) -> None:
+        longest, found = self.target.maximum_epochs, Mistakes()
         for index, model in enumerate(self.models):
             tables: list[tuple[str, Sized]]
             tables = [(f"compute[{row}]", table.epochs) for row, table in enumerate(model.compute or ())]
@@ -425,17 +430,25 @@ class Instance(Shown, Document, frozen=True, kw_only=True):
                 tables = [("improvement", model.improvement.epochs), *tables]
             for field, epochs in tables:
                 if len(epochs) < longest:
-                    raise InvalidInputError(
-                        f"has {counted(len(epochs), 'entry', 'entries')} for maximum_epochs = {longest}; "
-                        "give one entry per epoch",
-                        f".models[{index}].{field}.epochs",
-                    )
+                    entries = counted(len(epochs), "entry", "entries")
+                    message = f"has {entries} for maximum_epochs = {longest}; give one entry per epoch"
+                    found.add(message, f".models[{index}].{field}.epochs")
+        found.end()
+
+    def _require_data(self) -> None:
+        """Require tables for all data or none, and a data law that has a value for all."""
+        for index, model in enumerate(self.models):
             tabled = {table.dataset for table in model.compute or ()} - {None}
             if tabled and tabled != self._all_datasets:
                 missing = sorted(self._all_datasets - tabled)
                 raise InvalidInputError(
                     f"has no table for dataset {missing[0]!r}; add one", f".models[{index}].compute"
                 )
+        self._validate_data_law()
+
+    def _require_traced(self) -> None:
+        if self.traced_law is not None:
+            self.traced_law.check(self)
 
     def _validate_laws(self) -> None:
         """Refuse laws from outside that are none, with their place."""

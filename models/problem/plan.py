@@ -17,6 +17,7 @@ from depl.models.foundation.documents import (
     require_unique,
 )
 from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.mistakes import Mistakes
 from depl.models.foundation.showing import Shown
 
 if TYPE_CHECKING:  # with numpy, which a policy, that names the data of clusters as a plan does, does not need
@@ -139,17 +140,21 @@ class Plan(Shown, Document, frozen=True, kw_only=True):
                 f"{instance.fingerprint[:12]}); use that instance, or remove the field",
                 "$.instance",
             )
-        require_data(self.data, instance, "$.data")
-        require_trained(self.epochs, instance, "$.epochs")
+        found = Mistakes()
+        with found:
+            require_data(self.data, instance, "$.data")
+        with found:
+            require_trained(self.epochs, instance, "$.epochs")
+        found.end()  # what follows goes by names
         given = {row.cluster for row in self.data}
         for index, epoch in enumerate(self.epochs):
             if epoch.cluster not in given:
-                raise InvalidInputError(
-                    f"cluster {epoch.cluster!r} has no data in $.data; correct the plan",
-                    f"$.epochs[{index}].cluster",
-                )
+                message = f"cluster {epoch.cluster!r} has no data in $.data; correct the plan"
+                found.add(message, f"$.epochs[{index}].cluster")
         if idle := given - {epoch.cluster for epoch in self.epochs}:
-            raise InvalidInputError(f"{sorted(idle)} get data but never train; remove them", "$.data")
+            message = f"{sorted(idle)} get data but never train; remove them"
+            found.add(message, "$.data")
+        found.end()
 
     @functools.cached_property
     def _datasets_by_cluster(self) -> dict[str, frozenset[str]]:
@@ -176,20 +181,30 @@ def require_plan(plan: object) -> None:
 def require_data(rows: Sequence[ClusterData], instance: "Instance", path: str) -> None:
     """Refuse clusters and datasets at ``path`` that the instance does not have, or that are listed twice."""
     clusters, datasets = (_names(items) for items in (instance.clusters, instance.datasets))
-    require_unique([row.cluster for row in rows], path)
+    found = Mistakes()
+    with found:
+        require_unique([row.cluster for row in rows], path)
     for index, row in enumerate(rows):
-        require_known(row.cluster, clusters, f"{path}[{index}].cluster")
-        require_unique(row.datasets, f"{path}[{index}].datasets")
+        with found:
+            require_known(row.cluster, clusters, f"{path}[{index}].cluster")
+        with found:
+            require_unique(row.datasets, f"{path}[{index}].datasets")
         for position, name in enumerate(row.datasets):
-            require_known(name, datasets, f"{path}[{index}].datasets[{position}]")
+            with found:
+                require_known(name, datasets, f"{path}[{index}].datasets[{position}]")
+    found.end()
 
 
 def require_trained(rows: "Sequence[PlannedEpoch | Stage]", instance: "Instance", path: str) -> None:
     """Refuse models and clusters of epochs at ``path`` that the instance does not have."""
     models, clusters = (_names(items) for items in (instance.models, instance.clusters))
+    found = Mistakes()
     for index, row in enumerate(rows):
-        require_known(row.model, models, f"{path}[{index}].model")
-        require_known(row.cluster, clusters, f"{path}[{index}].cluster")
+        with found:
+            require_known(row.model, models, f"{path}[{index}].model")
+        with found:
+            require_known(row.cluster, clusters, f"{path}[{index}].cluster")
+    found.end()
 
 
 def _names(items: Iterable[Any]) -> dict[str, None]:

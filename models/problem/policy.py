@@ -22,6 +22,7 @@ from depl.models.foundation.documents import (
     schema_of,
 )
 from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.mistakes import Mistakes
 from depl.models.foundation.showing import Shown
 from depl.models.problem.counting import LARGEST_RETENTION
 from depl.models.problem.plan import ClusterData
@@ -152,14 +153,23 @@ class Policy(Shown, Document, frozen=True, kw_only=True):
 
     def validate(self) -> None:
         """Check what refers to what."""
+        found = Mistakes()
+        with found:
+            self._validate_start()
+        with found:
+            self._validate_fraction()
+        for number, node in enumerate(self.nodes):
+            with found:
+                self._validate_rows(node, f".nodes[{number}]")
+            with found:
+                self._validate_trainings(node, f".nodes[{number}]")
+        found.end()
+
+    def _validate_start(self) -> None:
         if self.start >= len(self.nodes):
             raise InvalidInputError(f"there is no node {self.start}", ".start")
         if self.nodes[self.start].epoch != 0:
             raise InvalidInputError("names a node after epoch 0; a policy starts before epoch 1", ".start")
-        self._validate_fraction()
-        for number, node in enumerate(self.nodes):
-            self._validate_rows(node, f".nodes[{number}]")
-            self._validate_trainings(node, f".nodes[{number}]")
 
     def _validate_rows(self, node: PolicyNode, path: str) -> None:
         before = -1

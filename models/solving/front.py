@@ -267,7 +267,7 @@ def read_front(path: str | Path, instance: Instance, against: Budget) -> Front |
     try:
         found = decode_document(read_text(path), _File)
     except InvalidInputError as error:
-        raise InvalidInputError(error.message, f"{path}: {error.path}") from error
+        raise error.within(f"{path}: ") from error
     if found.fingerprint != instance.fingerprint:
         raise InvalidInputError(
             f"holds a front of another instance, {found.instance!r} (fingerprint {found.fingerprint[:12]}; "

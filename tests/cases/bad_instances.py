@@ -23,12 +23,16 @@ UNNAMED = "which 'depl instances schema' describes"
 
 
 class Bad(NamedTuple):
-    """``value`` written at ``place`` is refused at ``path`` (default: there) in the words ``message``."""
+    """``value`` written at ``place`` is refused at ``path`` (default: there) in the words ``message``.
+
+    ``alone`` says that this is the one mistake that is told.
+    """
 
     place: str
     value: Any
     message: str
     path: str | None = None
+    alone: bool = True
 
     @property
     def where(self):
@@ -46,6 +50,7 @@ def refused(make, document, bad, root="$."):
     """The refusal of a document with one bad value, in the words and at the place of the table."""
     error = refusal(make, put(document, bad.place, bad.value))
     assert bad.message in error.message
+    assert bad.alone == (len(error.mistakes) == 1), "a consequence is told, too"
     assert error.path == (f"{root}{bad.where}".rstrip(".") if root == "$." else f"{root}{bad.where}")
     return error
 
@@ -58,10 +63,10 @@ PARTS = """
     models[0].improvement models[1].improvement models[2].improvement models[2].improvement.epochs[3]
     models[0].improvement.noise models[1].compute[0] data_law provenance[0]
 """
-UNKNOWN = "contains unknown field `colour`; the fields are listed by"
+UNKNOWN = "there is no such field; known are "
 UNKNOWN_FIELDS = [
-    Bad("colour", "red", UNKNOWN, ""),
-    *(Bad(f"{place}.colour", "red", UNKNOWN, place) for place in PARTS.split()),
+    Bad("colour", "red", UNKNOWN),
+    *(Bad(f"{place}.colour", "red", UNKNOWN) for place in PARTS.split()),
 ]
 
 REQUIRED = """
@@ -71,11 +76,7 @@ REQUIRED = """
     target.initial_loss target.quantile_level target.maximum_epochs transfers[0].cost switches[0].from
     switches[0].law switches[0].law.degrees_of_freedom data_law.p provenance[0].path
 """
-MISSING_FIELDS = [
-    Bad(place, ABSENT, f"missing required field `{field}`; the fields are listed by", parent)
-    for place in REQUIRED.split()
-    for parent, _, field in (place.rpartition("."),)
-]
+MISSING_FIELDS = [Bad(place, ABSENT, "is missing: ") for place in REQUIRED.split()]
 
 LEAST = {
     "> 0.0": (
@@ -281,13 +282,19 @@ SITE_RULES = [
 FAST = {"count": 3, "capacity": 4, "bandwidth": 8, "unit_cost": 1, "speed": 2}
 SLOW = {"capacity": 6, "bandwidth": 5, "unit_cost": 0.5}
 UNEQUAL_NODES = [
-    Bad("clusters[1]", {"name": "edge", "groups": [FAST, SLOW], **change}, message, f"clusters[1]{inner}")
+    Bad(
+        "clusters[1]",
+        {"name": "edge", "groups": [FAST, SLOW], **change},
+        message,
+        f"clusters[1]{inner}",
+        change != {"groups": None},  # nor are bandwidth and price given
+    )
     for change, inner, message in [
         ({"capacity": 7.0}, ".capacity", "is 7.0, but the groups of the cluster give 6.0; leave it out"),
         ({"bandwidth": 8}, ".bandwidth", "the groups of the cluster give 5.0"),
         ({"unit_cost": 0}, ".unit_cost", "the groups of the cluster give 0.5"),
         ({"nodes": 3}, ".nodes", "the groups of the cluster give 4"),
-        ({"groups": None}, "", "missing required field `capacity`"),
+        ({"groups": None}, ".capacity", "is missing: r(n)"),
         ({"groups": [{**SLOW, "speed": 0}]}, ".groups[0].speed", ABOVE_ZERO),
         ({"groups": [FAST, {**SLOW, "count": 0}]}, ".groups[1].count", "Expected `int` >= 1"),
         ({"groups": [{**SLOW, "count": 600_000_000}] * 2}, ".groups", "have 1200000000 nodes, more than"),
@@ -351,7 +358,7 @@ TRACED = {**json.loads(instance_of(None).to_json()), "traced_law": LAW}
 T = "traced_law"
 STEP, LATER, JUMP, RUN = f"{T}.steps[1]", f"{T}.steps[2]", f"{T}.jumps[0]", f"{T}.runs[1]"
 BAD_TRACES = [
-    Bad(f"{T}.colour", "red", "unknown field `colour`", T),
+    Bad(f"{T}.colour", "red", UNKNOWN),
     Bad(f"{RUN}.stages[1].epochs", 0, ">= 1"),
     Bad(f"{RUN}.stages[0].epochs", 3, "has 5 entries for 5 epochs", f"{RUN}.losses"),
     Bad(f"{RUN}.losses", [2.0, 1.0], "give l(0) and one loss per epoch"),
@@ -395,7 +402,7 @@ BAD_PLANS = [
     Bad("format", "depl-instance", "a 'depl-plan' one is needed here"),
     Bad("version", 2, "which reads 1; update one of them"),
     *(
-        Bad(f"{place}{field}", ABSENT, f"missing required field `{field}`", place.rstrip("."))
+        Bad(f"{place}{field}", ABSENT, "is missing")
         for place, fields in {
             "": ["version"],
             "data[0].": ["datasets"],
@@ -404,7 +411,7 @@ BAD_PLANS = [
         }.items()
         for field in fields
     ),
-    *(Bad(f"{at}.colour".lstrip("."), 1, "unknown field `colour`", at) for at in ("", "epochs[0]", "claims")),
+    *(Bad(f"{at}colour", 1, UNKNOWN) for at in ("", "epochs[0].", "claims.")),
     Bad("data[0].datasets", [], "Expected `array` of length >= 1"),
     Bad("epochs[0].resources", -1, "Expected `float` >= 0.0"),
 ]
@@ -424,7 +431,7 @@ BAD_NAMES = [
     Bad("epochs[1].model", "huge", "'huge' is not defined; known are full, pruned"),
     Bad("epochs[1].cluster", "moon", "'moon' is not defined; known are cloud, edge"),
     Bad("data", [ON_CLOUD], "cluster 'edge' has no data in $.data; correct the plan", "epochs[1].cluster"),
-    Bad("data", [], "cluster 'cloud' has no data in $.data; correct the plan", "epochs[0].cluster"),
+    Bad("data", [], "cluster 'cloud' has no data in $.data; correct the plan", "epochs[0].cluster", False),
     Bad("epochs", NAMING["epochs"][:1], "['edge'] get data but never train; remove them", "data"),
     Bad("epochs", [], "['cloud', 'edge'] get data but never train; remove them", "data"),
 ]

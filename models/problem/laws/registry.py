@@ -9,8 +9,8 @@ import msgspec
 import numpy as np
 from scipy import special
 
-from depl.models.foundation.documents import OpenUnion
 from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.mistakes import OpenUnion
 from depl.models.problem.laws.finite import Deterministic, Empirical, Forbidden, Undeclared, Zero
 from depl.models.problem.laws.inverse_gamma import InverseGamma
 from depl.models.problem.laws.law import Law

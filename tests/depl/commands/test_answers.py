@@ -266,6 +266,21 @@ def test_random_instances_are_of_their_family_and_size_and_again_the_same(ask, t
     assert (found.name, family == "small" or parts == [4, 3, 2, 6]) == (paths[0].stem, True)
 
 
+def test_all_mistakes_of_a_file_are_told_at_once_and_of_a_good_one_what_it_holds(ask, here):
+    for words, said in (((), "Instance 'my-training': 2"), (("--setup",), "Setup 'my-training': 2")):
+        ask("instances", "new", *words, "--out", f"made{len(words)}.json")
+        code, out, _ = ask("instances", "check", f"made{len(words)}.json")
+        assert (code, out.splitlines()[0], said in out) == (0, f"made{len(words)}.json: no mistakes", True)
+    template = json.loads(load("made0.json").to_json())
+    wrong = put(put(template, "clusters[0].capacity", -1), "target.omega", 0.9)
+    Path("wrong.json").write_text(json.dumps(put(wrong, "transfers[0].cluster", "moon")), encoding="utf-8")
+    places = ["$.clusters[0].capacity", "$.target.omega", "$.transfers[0].cluster"]
+    code, _, err = ask("instances", "check", "wrong.json")
+    assert (code, [line.split(": ")[-2] for line in err.splitlines()]) == (2, places)
+    told = json.loads(ask("instances", "check", "wrong.json", "--json")[1])["mistakes"]
+    assert [mistake["path"] for mistake in told] == [f"wrong.json: {place}" for place in places]
+
+
 def test_the_schemas_of_instances_and_policies_are_printed(ask):
     for command, document in (("instances", instance), ("policy", policy)):
         assert json.loads(ask(command, "schema")[1]) == json.loads(json.dumps(document.json_schema()))

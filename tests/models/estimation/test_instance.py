@@ -221,13 +221,13 @@ def test_an_instance_has_all_that_the_setup_has_and_a_setup_survives_its_own_jso
 WRONG = """
 format | "depl-instance" | $.format | a 'depl-setup' one is needed
 version | 2 | $.version | update one of them
-models[0].improvement | {} | $.models[0] | unknown field
-target.initial_model | "full" | $.target | unknown field
+models[0].improvement | {} | $.models[0].improvement | no such field
+target.initial_model | "full" | $.target.initial_model | no such field
 datasets | [{"name": "a", "volume": 1}, {"name": "b", "volume": 1}] | $.datasets | give one dataset
 clusters[0].capacity | -1 | $.clusters[0].capacity | > 0
-format | ABSENT | $ | `format`
-format | ABSENT | $ | 'depl instances schema --setup'
-name | ABSENT | $ | `name`
+format | ABSENT | $.format | write "depl-setup"
+name | ABSENT | $.name | is missing: a unique name
+name | " a" | $.name | 'depl instances schema --setup'
 target.maximum_time | ABSENT | $.target | give maximum_time or round_deadline
 """
 

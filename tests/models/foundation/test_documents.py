@@ -52,10 +52,12 @@ class Measured(Checked, frozen=True, kw_only=True):
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        (math.nan, "Expected `float` > 0.0"),
+        (math.nan, "Expected `float` > 0.0, not nan"),
         (math.inf, "must be a finite number, not inf; leave the field out for 'none'"),
-        (-1, "Expected `float` > 0.0"),
-        ("1", "Expected `float`, got `str`"),
+        (-1, "Expected `float` > 0.0, not -1"),
+        ("1", "Expected `float`, got `str`; write 1, without quotation marks"),
+        ("1.5 GB", "Expected `float`, got `str`; write 1.5, without quotation marks and unit"),
+        ("95 %", "Expected `float`, got `str`; write 0.95, without quotation marks and unit"),
         (True, "Expected `float`, got `bool`"),
         (1e101, "1e+101 is beyond what double precision can calculate with; rescale"),
         (9e-101, "9e-101 is beyond what double precision can calculate with; rescale"),
@@ -126,16 +128,20 @@ def test_a_document_opens_with_its_format_and_version_and_ends_with_a_line_break
         ('{"format": "test-route", "version": NaN}', "$", "not a JSON document: JSON is malformed"),
         ('{"format": "test-route",\n "naïve": [1, NaN],\n "version": 3}', "$", "(line 2, column 15: 'NaN')"),
         ("\ud800", "$", "not a JSON document: 'utf-8' codec can't encode"),
-        ('{"version": 3}', "$", "missing required field `format`; the fields are listed by 'depl instances"),
-        ('{"format": 7, "version": 3}', "$.format", "Expected `str`, got `int`"),
-        ('{"format": "other", "version": 3}', "$.format", "'other' document; a 'test-route' one is needed"),
+        ('{"version": 3, "name": "a"}', "$.format", 'is missing; write "test-route"'),
+        ('{"format": 7, "version": 3, "name": "a"}', "$.format", 'is 7; write "test-route"'),
+        ('{"format": "depl-x", "version": 3}', "$.format", "'depl-x' document; a 'test-route' one is needed"),
         ('{"format": "test-route", "version": 4}', "$.version", "version 4 is not known to this depl"),
         (
             '{"format": "test-route", "version": 3, "name": ' + "[" * 10**5,
             "$",
             "nested too deeply to be read",
         ),
-        ('{"format": "test-route", "version": 3, "nane": "a"}', "$", "unknown field `nane`; the fields are"),
+        (
+            '{"format": "test-route", "version": 3, "nane": "a"}',
+            "$.nane",
+            "no such field; did you mean 'name'?",
+        ),
         ('{"format": "test-route", "version": 3, "name": "a "}', "$.name", "matching regex"),
     ],
 )
@@ -154,6 +160,28 @@ def test_what_an_inner_record_finds_wrong_is_placed_within_the_whole_document():
     assert str(error) == "$.legs[1].slope: too steep; lengthen the leg"
     python = refusal(Route, name="a", legs=[{"length": 1, "slope": 2}])
     assert str(python) == ".legs[0].slope: too steep; lengthen the leg"
+
+
+def test_all_mistakes_are_told_at_once_each_where_it_is_and_no_consequence():
+    legs = [{"length": "7 m"}, {"lenth": -1}, {}, {"length": 1, "slope": 2}, {"length": 1, "slope": 3}, 5]
+    error = refusal(decode_document, json.dumps({"nane": "a", "version": 3.5, "legs": legs}), Route)
+    assert str(error).splitlines() == [
+        '$.format: is missing; write "test-route"',
+        "$.version: is 3.5; write 3",
+        "$.nane: there is no such field; did you mean 'name'?",
+        "$.legs[0].length: Expected `float`, got `str`; write 7, without quotation marks and unit",
+        "$.legs[1].lenth: there is no such field; did you mean 'length'?",
+        "$.legs[1].lenth: Expected `float` > 0.0, not -1",
+        "$.legs[2].length: is missing: its type is listed by 'depl instances schema'",
+        "$.legs[3].slope: too steep; lengthen the leg (also at $.legs[4].slope)",
+        "$.legs[5]: Expected `object`, got `int`; write an object with length",
+    ]
+    assert [item.path for item in error.mistakes][-3:] == ["$.legs[3].slope", "$.legs[4].slope", "$.legs[5]"]
+    many = refusal(Route, name="a", heights=[str(row) for row in range(30)])
+    assert (len(many.mistakes), str(many).splitlines()[20:]) == (
+        30,
+        ["10 more mistakes; correct these first"],
+    )
 
 
 class Table(Checked, frozen=True, kw_only=True):

@@ -42,9 +42,9 @@ def read_plan(document):
 @each(BAD)
 def test_bad_input_is_refused_with_its_json_path_and_in_python_too(bad):
     error = refused(read, RICH, bad)
-    assert str(error) == f"{error.path}: {error.message}"
+    assert str(error).startswith(f"{error.path}: {error.message}")
     assert error.exit_code == 2
-    if bad.place.isidentifier() and bad.message.startswith(("contains", "missing")):
+    if bad.place.isidentifier() and bad.message.startswith(("there is no", "is missing")):
         with pytest.raises(TypeError):  # arguments of the constructor itself are Python's business
             build(put(RICH, bad.place, bad.value))
         return
@@ -203,8 +203,7 @@ OURS = re.compile(
 def test_the_schema_refuses_what_a_schema_can(schema, bad):
     """Types, bounds, patterns, unknown and missing fields; what spans several fields is ours to refuse."""
     document = put(TRACED if bad in BAD_TRACES else RICH, bad.place, bad.value)
-    no_groups = bad.value == {"name": "edge", "groups": None}
-    assert schema.is_valid(document) == (OURS.search(bad.message) is not None or no_groups)
+    assert schema.is_valid(document) == (OURS.search(bad.message) is not None)
 
 
 @pytest.mark.parametrize(
