@@ -5,13 +5,17 @@ r"""Stage 1 of the paper: which data to train with, by the Lovász extension thr
 K^ are the epochs that D needs and T^ is the time of one, of the most complex model on the most capable
 cluster (`depl.heuristics.data.problem`). The paper minimises (7) "to optimality" by reference [18]: extend f
 from the corners of the cube to all of it, and minimise there. With the datasets in the order in which x
-falls,
+falls, and f(0) the value without data,
 
     f^L(x) = f(0) + s . x,      s_i = f(the datasets up to i) - f(those before i),
 
 the *greedy base* s; f^L agrees with f on sets, and is convex if and only if f is submodular. It has no
-formula, so it is described by its cuts t >= s . x: solve the program over the cuts found so far, take the
-base at a point near its answer, add it, and repeat.
+formula, so it is described by its cuts: solve
+
+    minimise  t   subject to   t >= s . x for the bases s found so far,   0 <= x <= 1,
+
+take the base at a point near its answer, add it, and repeat (`depl.heuristics.submodular.lovasz`:
+`steepest_base` is s, `extension_program` the program). E4, E5, ... are entries of docs/errata.rst.
 
 Where we read the paper. "The current dataset choice is blacklisted and the datasets selection is repeated"
 (Sec. IV-B): minimise (7) again over the sets that are not blacklisted. "We begin with no selected datasets
@@ -108,7 +112,8 @@ def data_choices(instance: Instance, proceed: Callable[[], bool] = lambda: True)
         verdicts.add(found.verdict)
         return found.value, found.subset, found
 
-    # no plan trains without data: one face for each first dataset
+    # no plan trains without data: one face for each first dataset. After the best set of a face Lawler's part
+    # t agrees with it on the first t - 1 free datasets and differs on the t-th; the best part comes next
     faces = [(empty | {first}, empty | set(range(first))) for first in range(problem.size)]
     for subset, best, waiting in ranked_sets(problem.size, faces, best_of):
         proved = best.optimal and all(other.optimal for other in waiting)

@@ -1,32 +1,35 @@
 r"""Stage 2 of the paper: which model trains each epoch, by a shortest path in the expanded graph (Sec. IV-B).
 
 A vertex is (model m, epoch k, time level i, loss level j): elapsed time i T_max / eta, loss j l(0) / eta.
-With h = l(0) / eta an edge trains one more epoch, of time t and change d of the loss, and its tight head is
+(The code counts j from l(0): the start is level 0, and training leads below.) With h = l(0) / eta an edge
+trains one more epoch, of time t and change d of the loss, and its tight head is
 
     a = ceil(eta t / T_max) levels of time later,     b = ceil(d / h) levels of loss further     (rounded up);
 
 the run and the switch of a step are rounded together. An edge weighs "the cost associated with the switch",
-kappa r by default (E12: that counts epochs), on the most capable cluster with all its resources: t = c / r +
-s / b. Every vertex at or below l_max has an edge to Omega, and a lightest path from the start to Omega is the
-choice of models.
+on the most capable cluster with all its resources: kappa r by (2) (E12: that counts epochs; `Weight` has
+other readings), and t = c / r + s / b by (1). A head after T_max is left out, as (4) asks; every vertex at or
+below l_max, as (3) asks, has an edge to Omega, and a lightest path from the start to Omega is the choice.
 
 Where we read the paper. "Takes at most" gives edges to every later head, too; from there only the same steps
 lead on with less left of both budgets, so no shortest path needs them. *Blacklist*: a path that proved
 insufficient is taken out by deleting the edge from its last vertex to Omega. The vertex stays, as longer
-paths may lead through it, and each choice takes one of at most M K eta**2 edges away: the loop ends.
-(Deleting single paths would end, too, but after up to M**K of them, most of them permutations of one
-another.)
+paths may lead through it, and each choice takes one of at most M K eta**2 edges away: the loop ends. (There
+are up to M**K single paths, most of them permutations of one another.)
 
 Where we depart. There is an explicit start (time 0, loss l(0)), and levels of loss above l(0) (E11). And a
 sum that decides feasibility needs real labels: the paper adds logarithms of Laplace transforms and names no
-argument; with one real s for the whole graph (E5) that is Chernoff's bound of the quantile, the *entropic*
-label. Here s is the best one for the path that the graph leads to: start from the path for the mean, take the
-s at which its bound is least, search, and repeat with the path found until s changes by less than 2 %. An
+argument; with one real argument s for the whole graph (E5) that is Chernoff's bound of the quantile,
+
+    l(0) + sum of (ln E exp(s d)) / s + ln(1 / (1 - omega)) / s  <=  l_max,
+
+the *entropic* label. Here s is the best one for the path that the graph leads to: start from the path for the
+mean, take the s at which its bound is least, search, and repeat until s changes by less than 2 %. An
 untruncated Student-t has no Laplace transform at any s > 0; the *normal* label takes over then, and the
 *expected* one where there is no variance. Only the entropic label is safe under the law.
 
 Rounding down gives a graph whose lightest path is a lower bound: with rounding up they bracket the least
-weight (E10; statement and proof stand on the page "Model selection", under "The bicriteria inequality").
+weight (E10, as every E in docs/errata.rst; proof: page "Model selection", "The bicriteria inequality").
 """
 
 import heapq
@@ -355,16 +358,16 @@ class PaperLabel(Enum):
 
 @dataclass(frozen=True, eq=False)
 class Selector:
-    """Model selection of an instance by the expanded graph.
+    """Model selection of an instance by the expanded graph; by default as the paper has it.
 
     The label None chooses as the module says; one that is given is refused where it does not cover a law.
     """
 
     instance: Instance
-    levels: int  # eta
-    weight: Weight
-    label: PaperLabel | None
-    proceed: Callable[[], bool]  # asked before every layer
+    levels: int = PAPER_LEVELS  # eta
+    weight: Weight = Weight.FULL_RESOURCES
+    label: PaperLabel | None = None
+    proceed: Callable[[], bool] = lambda: True  # asked before every layer
 
     def graph(self, datasets: frozenset[str]) -> tuple[ExpandedGraph, AdditiveLabel]:
         """The graph of a data choice with the label that it was built for.

@@ -3,18 +3,22 @@ r"""Stage 3 of the paper: which cluster trains each model, and with how many res
 "Any VNF placement strategy" is to place the models of the path, with [22] "as a reference". The mapping:
 clusters are *servers*, the models that train are *functions*, and their complexity is what they *require* of
 a server. A function is hosted with one of the requirements x of a grid from the least that it can do with up
-to all that the server has, in steps of 1 + epsilon. Hosting its N epochs with x costs N kappa x and delays
-the service by the sum of c / x + s. With y the share of a function there, and F_n the transfers to a server,
+to all that the server has, in steps of 1 + epsilon. Hosting its N epochs with x costs N kappa x, as in (2),
+and delays the service by the sum of c / x + s, the T(k) of (1) with s = s(m) / b(n). With y the share of a
+function there (of one column; the y(k, n) of the paper is whole), w_n the share to which server n is opened,
+and F_n its transfers, the sum of beta(d, n),
 
     minimise    sum of N kappa x y  +  sum of F_n w_n
     subject to  sum of y = 1 for every function,   sum of delays times y <= T_max,   y <= w_n,   0 <= y.
 
 The grid has O(1 / epsilon) columns for each pair, and costs a factor 1 + epsilon at most against the best
-embedding: the two orders that the paper quotes from [22]. They hold for functions that may be *split* (E9).
+embedding: the two orders that the paper quotes from [22]. They hold for functions that may be *split* (E9 in
+docs/errata.rst).
 
 *Rounding* puts every function on the server with its largest share. Nobody looks at a limit there: where the
 rounded placement misses T_max, stage 3 has failed, and the loop goes back. Resources are then the cheapest
-that keep the limits (the exact allocation), since the paper leaves them to this stage.
+that keep the limits, x = sqrt(lambda c / kappa) at one price lambda of time where nothing clips (page "The
+problem"), since the paper leaves them to this stage.
 
 Where we depart, as the mapping is not one-to-one. A function is placed once, and a placement may split its
 epochs, which is often cheaper. Requirements on a server would add up, but epochs run one after another, so
@@ -22,7 +26,7 @@ each may use all of it, as (5) says: here they do not add up. And requirements a
 resources are chosen: hence the grid, and the time row that couples all servers.
 
 Under the full-resource assumption of stage 2 everything on the most capable cluster keeps the limits. So
-there always is a placement, and stage 3 fails by its own rounding alone.
+there always is a placement, and stage 3 fails by its own rounding alone (proof: page "DepL as printed").
 """
 
 import math
@@ -85,7 +89,7 @@ def place_by_embedding(problem: PlacementProblem, epsilon: float) -> RoundedPlac
         return None
     shares, split_cost = split
     assignment = program.assignment(program.rounded(shares))
-    found, used = problem.evaluate([assignment]), assignment > 0
+    found, used = problem.evaluate([assignment]), assignment > 0  # with the cheapest resources
     return RoundedPlacement(
         assignment,
         cost=float(found.costs[0]),

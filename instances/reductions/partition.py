@@ -1,6 +1,8 @@
-"""PARTITION as planning: a feasible plan iff numbers split into two halves of equal sum (E10).
+"""PARTITION as planning: a feasible plan iff whole numbers a_1, ..., a_n > 0 of sum 2 B split in halves.
 
-Constructions and proofs: docs/model_selection.rst.
+An epoch takes as much time (at full resources) as it improves the loss; T_max = B, and the loss has to fall
+by B. So a feasible plan takes at most B and gains at least B: exactly B. An algorithm with any finite ratio,
+both budgets kept, finds a feasible plan whenever there is one, and so decides PARTITION (E10).
 """
 
 from collections.abc import Sequence
@@ -25,6 +27,13 @@ _LARGEST_TARGET = 10**8
 def partition_by_epoch(numbers: Sequence[int]) -> Instance:
     """Feasible iff ``numbers`` split into two halves of equal sum: epoch k takes or skips number k.
 
+    *Construction.* Two models; in epoch k, *take* has work and gain a_k, *skip* neither. r = 1, K_max = n.
+
+    *Proof.* A feasible plan takes numbers of sum exactly B, as above; taking a half with x = 1 is feasible.
+
+    *Tolerances.* T_max may be exceeded by 1e-9 of itself and l_max by 1e-9: with B at most 1e8 less than 1,
+    the least difference of two sums.
+
     Parameters
     ----------
     numbers : sequence of int
@@ -47,6 +56,16 @@ def partition_by_epoch(numbers: Sequence[int]) -> Instance:
 
 def partition_by_model(numbers: Sequence[int]) -> Instance:
     """Feasible iff ``numbers`` split into two halves of equal sum; nothing depends on the epoch.
+
+    *Construction.* Number i becomes the models *take-i* and *skip-i*, whose work and gain is the number with
+    the digits (1, e_i, a_i) or (1, e_i, 0), e_i being the i-th of n unit digits; both budgets have the digits
+    (n, 1, ..., 1, B). The base is n + 1 for the unit digits and n max a + 1 for the last one.
+
+    *Proof.* With at most n epochs no digit carries over, and the leading digit forces K = n. Then each i is
+    decided once, and what is taken sums to B.
+
+    *Tolerances* are those of `partition_by_epoch`. As the budgets are of the size of n**n, they allow few and
+    small numbers.
 
     Parameters
     ----------

@@ -5,7 +5,6 @@ import math
 import pytest
 
 from depl.heuristics.paper.models import PaperLabel, Selector
-from depl.heuristics.paths.additive_problem import Weight
 from depl.models.evaluation.evaluate import final_loss
 from depl.models.exact.choices import build_plan
 from depl.models.risk.certify import certified_violation
@@ -14,7 +13,7 @@ DATA = frozenset({"data"})
 
 
 def selector(instance, label=None, levels=200):
-    return Selector(instance, levels, Weight.FULL_RESOURCES, label, lambda: True)
+    return Selector(instance, levels, label=label)
 
 
 @pytest.fixture(scope="module")
