@@ -14,6 +14,7 @@ from typing import Any
 import pyomo.environ as pyo
 
 from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.wording import installing
 
 INDICATOR = "met"
 """Name of the variable that is 1 only where a scenario meets the target."""
@@ -132,5 +133,5 @@ def _utilities() -> Any:
     try:
         from mpisppy.utils import sputils  # optional, so imported where it is used
     except ImportError as error:
-        raise InvalidInputError("mpi-sppy is not installed; install depl[mpi-sppy]", "program") from error
+        raise InvalidInputError(f"mpi-sppy is not installed: {installing('mpi-sppy')}", "program") from error
     return sputils

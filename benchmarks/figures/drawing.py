@@ -64,10 +64,10 @@ def add_footer(figure: Figure, text: str, points: float = _SMALL) -> None:
 def footer_of(attempts: Sequence[Attempt], instances: Sequence[Instance] = ()) -> str:
     """Suites with their versions, commits and libraries, and what is assumed in the instances shown."""
     suites = sorted({f"{item.task.suite} (version {item.task.version})" for item in attempts})
-    commits = sorted({item.source_words for item in attempts})
+    commits = ", ".join(sorted({item.source_words for item in attempts})).replace(", commit ", ", ")
     versions = sorted({item.versions["depl"] for item in attempts if "depl" in item.versions})
     release = f"depl {', '.join(versions)}, " if versions else ""
-    lines = [f"suite {', '.join(suites)}; {release}{', '.join(commits)}"]
+    lines = [f"suite {', '.join(suites)}; {release}{commits}"]
     return "\n".join([*lines, *unprinted_lines(instances, ("assumed",))])
 
 

@@ -4,6 +4,7 @@ The committed records lie beside this file in ``results/``, one for each case; t
 quotes are made from them and from nothing else.
 """
 
+import re
 import secrets
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -190,8 +191,8 @@ def table(records: Iterable[Record]) -> str:
             asked = f"{goal.comparison} {number(goal.threshold)}"
             met = "yes" if goal.met else "**no**"
             cells = (record.case, now.get(key, goal.sentence), asked, number(goal.measured))
-            # The sign < opens a tag in some Markdown readers, and | ends a cell in all of them.
-            safe = [cell.replace("|", "\\|").replace("<", "&lt;") for cell in cells]
+            # The sign < before a letter opens a tag in Markdown, and | ends a cell.
+            safe = [re.sub(r"<(?=[A-Za-z/!?])", "&lt;", cell.replace("|", "\\|")) for cell in cells]
             rows.append("| " + " | ".join([*safe, met]) + " |")
     return "\n".join([*rows, "", *map(_provenance, records)]).rstrip() + "\n"
 

@@ -22,6 +22,7 @@ from depl.benchmarks.measure.provenance import here, now, place_of
 from depl.benchmarks.measure.solving import attempt, prepare
 from depl.benchmarks.measure.store import Store
 from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.wording import installing
 
 Workers = Callable[[Sequence[Job]], Generator[Attempt, None, None]]
 """Makes one attempt of every job, in any order, each as soon as it is finished."""
@@ -46,7 +47,7 @@ def workers_of(number: int = 1, scheduler: str | None = None) -> Workers:
         import distributed
     except ImportError as error:
         raise InvalidInputError(
-            "a scheduler needs dask.distributed: pip install 'depl[cluster]', or leave the option out"
+            f"a scheduler needs dask.distributed: {installing('cluster')}, or leave the option out"
         ) from error
     return partial(_by_dask, distributed, scheduler)
 
@@ -161,7 +162,8 @@ def _by_dask(distributed: Any, address: str, jobs: Sequence[Job]) -> Generator[A
     try:
         client = distributed.Client(address, timeout=_CONNECTING)
     except (OSError, ValueError) as error:
-        raise InvalidInputError(f"no scheduler answers ({error})", address) from error
+        message = f"no scheduler answers ({error}); 'dask scheduler --host 127.0.0.1' starts one here"
+        raise InvalidInputError(message, address) from error
     with client:
         _require_workers(client, address)
         futures = {client.submit(attempt_there, job, pure=False): job for job in jobs}
@@ -178,7 +180,8 @@ def _require_workers(client: Any, address: str) -> None:
         client.wait_for_workers(1, timeout=_PATIENCE)
         versions = set(client.run(version_there).values())
     except TimeoutError as error:
-        raise InvalidInputError("no worker has come; start some for this scheduler", address) from error
+        message = f"no worker has come; 'dask worker {address}' starts one"
+        raise InvalidInputError(message, address) from error
     except Exception as error:  # whatever a worker without depl raises
         raise InvalidInputError(f"a worker cannot run this depl: {error}", address) from error
     if versions != {depl.__version__}:

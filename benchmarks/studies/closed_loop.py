@@ -56,6 +56,7 @@ OPTIMAL_COUNTED, OPTIMAL_LEDGER = "optimal, counted", "optimal, ledger"
 POLICIES = ("static, counted", OPTIMAL_COUNTED, "static, ledger", OPTIMAL_LEDGER)
 """Those with a certified promise: rung of `depl.solve_policy`, and certificate."""
 _ORDER = (FIXED, STOPPED, *POLICIES, RESET)
+_PROBLEM = ("family", "maximum_loss", "maximum_epochs", "omega")
 
 _LAWS: Mapping[str, Mapping[str, Any]] = {
     "whole": {},  # only plans that runs went through count, each by its own runs
@@ -371,6 +372,10 @@ def refitted(policy: Policy, law: AffineLaw) -> Policy:
 
 def closed_loop_figure(values: Mapping[str, Any]) -> "Figure":
     """Promised against delivered, from ``rows``: a column for each family and a row for each omega."""
+    asked = [row for row in values["rows"] if row["rung"] in _ORDER]
+    held = [{name: row[name] for name in ("rung", *_PROBLEM)} for row in asked]
+    places = [dict(place) for place in dict.fromkeys(tuple(row.items())[1:] for row in held)]
+    none = [{"rung": rung, **place} for place in places for rung in _ORDER]
     rows = [
         {
             **row,
@@ -378,10 +383,9 @@ def closed_loop_figure(values: Mapping[str, Any]) -> "Figure":
             "problem": f"{row['maximum_loss']:g} in {row['maximum_epochs']}",
             "certified": row.get("promised"),
         }
-        for row in values["rows"]
-        if row["rung"] in _ORDER
+        for row in [*asked, *(row for row in none if row not in held)]
     ]
-    return delivered_figure(rows, _ORDER)
+    return delivered_figure(rows, _ORDER, "target loss in this many epochs")
 
 
 def _figures(answers: Sequence[Mapping[str, Any]]) -> Row:

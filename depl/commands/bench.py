@@ -62,17 +62,19 @@ _workers = together(
 
 @bench.command("""\
 depl bench list
-depl bench list --json
+depl bench list exact-law                    # with its goals
 """)
+@argument("[STUDY]...", "only these, with their goals; default: all", name="studies", shell_complete=_STUDIES)
 @given.imports
 @given.as_json("the studies")
 def list_(options: Options) -> Answer:
-    """List the studies: those that sweep with their methods, those that measure with their goals."""
-    from depl.benchmarks.measure.catalogue import all_studies, with_imports
+    """List the studies: those that sweep over instances with methods, and those that measure, with goals."""
+    from depl.benchmarks.measure.catalogue import all_studies, chosen, with_imports
     from depl.benchmarks.measure.results import number
 
-    rows, text, content = [], [], []
-    for study in with_imports(all_studies(), sources(options)).values():
+    rows, measures, text, content = [], [], [], []
+    known = with_imports(all_studies(), sources(options))
+    for study in chosen(options.studies or list(known), known):
         told = {"study": study.name, "summary": study.summary, "sweeps": study.sweeps}
         if study.sweeps:
             draws, labels = len(study.instances()), [item.label for item in study.configurations]
@@ -81,11 +83,13 @@ def list_(options: Options) -> Answer:
             rows.append((study.name, str(draws), str(len(labels)), study.summary))
         else:
             content.append({**told, "seed": study.seed, "goals": [goal._asdict() for goal in study.goals]})
-            text.append(f"\n{study.name}: {study.summary}")
-            for goal in study.goals:
-                text.append(f"  {goal.name} {goal.comparison} {number(goal.threshold)}: {goal.sentence}")
-    header = ("study that sweeps", "instances", "methods", "summary")
-    found = "\n".join([table(header, rows, right=header[1:3]), *text])
+            measures.append((study.name, str(len(study.goals)), study.summary))
+            for goal in study.goals if options.studies else ():
+                text.append(f"{goal.name} {goal.comparison} {number(goal.threshold)}: {goal.sentence}")
+    sweep, measure = ("study that sweeps", "instances", "methods"), ("study that measures", "goals")
+    tables = [table((*sweep, "summary"), rows, right=sweep[1:])] if rows else []
+    tables += [table((*measure, "summary"), measures, right=measure[1:])] if measures else []
+    found = "\n\n".join([*tables, *(["\n".join(text)] if text else [])])
     return Answer(found, json=as_json({"studies": content}))
 
 
@@ -399,7 +403,7 @@ depl bench table --json
 @option("--out DIR", "folder of the records; default: the committed ones")
 @given.as_json("the records")
 def table_(options: Options) -> Answer:
-    """Show the records of a folder as a table in Markdown."""
+    """Show the records of studies that measure as a table in Markdown; of attempts: depl bench report."""
     import msgspec
 
     from depl.benchmarks.measure import results

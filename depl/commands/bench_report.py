@@ -59,8 +59,9 @@ def run(options: Options) -> Answer:
         for figure in figures:
             figure.write(folder, _KINDS)
     sentences = [method.sentence for method in own]
+    written = options.out if folder is None else f"{options.out}, and figures and tables in {options.folder}"
     return Answer(
-        _told(options.out, evidence, verdicts, tables, sentences), json=_json(options.out, evidence, verdicts)
+        _told(written, evidence, verdicts, tables, sentences), json=_json(options.out, evidence, verdicts)
     )
 
 

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from depl.lessons.notebook import as_notebook, plain_references
 from depl.lessons.shipped import Cell, Lesson, kit_of, without_imports
 from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.wording import installing
 
 _WITH_ANSWERS = ("plan", "marking")
 """Parts of a kit that tell answers and lie in a folder of their own: the others can be handed out."""
@@ -56,7 +57,7 @@ def files_of(lesson: Lesson, kinds: Collection[str]) -> dict[str, Callable[[], s
             import docutils  # noqa: F401
     except ImportError as error:
         raise InvalidInputError(
-            "slides, handouts and kits need docutils, which is not installed: pip install 'depl[teaching]'; "
+            f"slides, handouts and kits need docutils, which is not installed: {installing('teaching')}; "
             "notebooks do without: --only notebook"
         ) from error
     shown = functools.cache(lambda: run_cells(lesson))

@@ -121,14 +121,17 @@ def cheaper(facts: PlanFacts) -> tuple[str, bool]:
     search = (
         "No cheaper plan for the same promise was found" if found else "Cheaper plans were not looked for"
     )
-    bound, who = max(
-        ((bound, who) for bound, proved, who in lower_bounds(facts) if proved), default=(0.0, "")
-    )
+    on_law = facts.plan.claims is None or facts.plan.claims.scenarios is None
+    known = [(sure, bound, who) for bound, sure, who in lower_bounds(facts) if sure or on_law]
+    sure, bound, who = max(known, default=(False, 0.0, ""))
     if not 0 < bound < math.inf or not 0 < mine < math.inf:
         return f"{search}, and no lower bound is proved: how much could be saved is not known.", False
-    if counts_as_proved(mine, bound):
+    if sure and counts_as_proved(mine, bound):
         return f"No plan for the same promise costs less under that law: {who}.", False
-    saved, shown = facts.said("gap", 1 - bound / mine).told, facts.said("lower_bound", bound).shown
+    saved, shown = facts.said("gap", max(0.0, 1 - bound / mine)).told, facts.said("lower_bound", bound).shown
+    if not sure:
+        claim = f"That no plan costs less than {shown} is {who}. If that is right, {saved} could be saved."
+        return f"{search}, and no lower bound is proved. {claim}", False
     return f"{search}; {saved} could be saved, as no plan costs less than {shown}: {who}.", False
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.wording import installing
 
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 
@@ -48,7 +49,7 @@ def frame_of(columns: Sequence[str], rows: Iterable[Sequence[object]], instead: 
     except ImportError as error:
         hint = f"; {instead}" if instead else ""
         raise InvalidInputError(
-            f"frames need pandas, which is not installed: pip install 'depl[tables]'{hint}"
+            f"frames need pandas, which is not installed: {installing('tables')}{hint}"
         ) from error
     return pd.DataFrame.from_records(list(rows), columns=list(columns))
 

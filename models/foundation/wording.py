@@ -5,6 +5,8 @@ certified one, and a printed lower bound is a lower bound.
 """
 
 import math
+import shlex
+import sys
 from collections.abc import Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
@@ -67,6 +69,11 @@ def interval(lower: float, upper: float, digits: int = 7) -> str:
 def counted(count: int, noun: str, plural: str = "") -> str:
     """``count`` with its noun, which takes an s in the plural where none is given."""
     return f"{count} {noun}" if count == 1 else f"{count} {plural or noun + 's'}"
+
+
+def installing(extra: str) -> str:
+    """The command that adds an extra of depl to this Python, which the shell's ``pip`` may not belong to."""
+    return f"{shlex.quote(sys.executable or 'python')} -m pip install 'depl[{extra}]'"
 
 
 def choices_of(count: int) -> str:

@@ -27,6 +27,7 @@ from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
 
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.names import advice, nearest
+from depl.models.foundation.wording import installing
 from depl.models.programs.notes import is_linear, is_relaxation
 from depl.models.programs.quiet import quiet_highs
 
@@ -331,7 +332,7 @@ def require_scip() -> Any:
     """
     if importlib.util.find_spec("pyscipopt") is None:
         raise InvalidInputError(
-            "SCIP is not installed; install pyscipopt (depl[scip]), or solve the form price by HiGHS",
+            f"SCIP is not installed: {installing('scip')}, or solve the form price by HiGHS",
             "solve_with",
         )
     import pyscipopt  # optional, so imported where it is used

@@ -175,8 +175,8 @@ class Limits:
         if self.on_phase is not None:
             self.on_phase(method)
 
-    def report(self, incumbent: float, bound: float) -> None:
-        """Pass one row of progress on."""
+    def report(self, incumbent: float, bound: float = -math.inf) -> None:
+        """Pass one row of progress on; no bound where none is proved."""
         if self.progress is not None:
             self.progress(self._gone(), incumbent, bound)
 

@@ -44,6 +44,8 @@ from depl.models.traces.table import Traces
 
 HPARAMS = "hparams"
 """Where ``--stages-from`` may find the stages."""
+_LISTED = 12
+"""Keys that a refusal lists at most, so that what to do is still seen: set by hand."""
 
 
 @dataclass(frozen=True)
@@ -281,7 +283,9 @@ class RunReader:
         logged, one = run.logged_keys().keys(), self.choices.cluster_name
         needed = keys[:1] if one is not None else keys
         if not all(key in logged or key in run.settings for key in needed):
-            raise InvalidInputError(f"does not say which model was trained where: {HINT}", run.path)
+            known = ", ".join([*run.logged_keys(), *run.settings][:_LISTED])
+            how = f"{HINT}; or --model KEY and --cluster KEY name keys that tell it, of {known}"
+            raise InvalidInputError(f"does not say which model was trained where: {how}", run.path)
         words = (f"key {key}" if key in logged else f"the hyperparameter {key!r}" for key in needed)
         self.decided["stages told by"][" and ".join(words)] += 1
         self.keys.update(needed)

@@ -34,22 +34,23 @@ def mean_cost(costs: Sequence[float]) -> tuple[float, float | None]:
     return float(np.mean(costs)), None if error is None else float(error)
 
 
-def delivered_figure(rows: Sequence[Row], order: Sequence[str]) -> "Figure":
+def delivered_figure(rows: Sequence[Row], order: Sequence[str], problems: str = "target loss") -> "Figure":
     """Promised against delivered: a column for each ``family``, and a row for each promise that is ``asked``.
 
     Each row of a panel is a ``problem``, with an interval for each ``rung`` in that ``order``, and a black
-    stroke at what was ``certified``.
+    stroke at what was ``certified``; ``problems`` says what their labels are.
     """
     families = list(dict.fromkeys(row["family"] for row in rows))
     order = [rung for rung in order if rung in {row["rung"] for row in rows}]
-    problems = [len({row["problem"] for row in rows if row["family"] == family}) for family in families]
+    sizes = [len({row["problem"] for row in rows if row["family"] == family}) for family in families]
     shown = [(level, family) for level in sorted({row["asked"] for row in rows}) for family in families]
-    size = 4.2, 1.7 + 0.07 * max(problems, default=1) * len(order)
+    size = 4.2, 1.7 + 0.07 * max(sizes, default=1) * len(order)
     figure, axes = panels(max(len(shown), 1), max(len(families), 1), size)
     least = min((row["lower"] for row in rows if row.get("delivered") is not None), default=0.0)
     for (level, family), panel in zip(shown, axes, strict=False):
         panel.axvline(level, color="0.4", linestyle="--", linewidth=1, label="asked")
         _draw(panel, [row for row in rows if (row["family"], row["asked"]) == (family, level)], order)
+        panel.set_ylabel(problems)
         set_title(panel, f"{family}, {level:.2f} asked")
         panel.set_xlim(max(0.0, least - 0.03), 1.01)
     return finished(figure, shared=True)
@@ -73,5 +74,4 @@ def _draw(axes: "Axes", rows: Sequence[Row], order: Sequence[str]) -> None:
         axes.plot(*at, "|", color="black", markersize=7, label="certified")
     axes.set_yticks(range(len(names)), names)
     axes.set_ylim(max(len(names), 1) - 0.5, -0.5)
-    axes.set_ylabel("target loss")
     axes.set_xlabel("runs that reached the target, 95 % interval")

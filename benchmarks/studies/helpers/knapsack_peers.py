@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import pyscipopt
 from scipy.optimize import LinearConstraint, milp
 
 from depl.benchmarks.measure.outcome import cpu_seconds
@@ -70,6 +69,8 @@ def by_highs(knapsack: Knapsack, seconds: float) -> PeerAnswer:
 
 def by_scip(knapsack: Knapsack | ChanceKnapsack, seconds: float) -> PeerAnswer:
     """SCIP, which is given a second-order cone where weights are normal."""
+    import pyscipopt  # optional, so imported where it is used
+
     began = time.process_time()
     engine = pyscipopt.Model()
     engine.hideOutput()
@@ -125,9 +126,8 @@ def by_label_setting(knapsack: ChanceKnapsack, seconds: float) -> PeerAnswer:
 
 def peers(knapsack: Knapsack | ChanceKnapsack) -> Mapping[str, Callable[[Any, float], PeerAnswer]]:
     """The solvers for a knapsack that are at hand."""
+    scip = {} if importlib.util.find_spec("pyscipopt") is None else {"scip": by_scip}
     if isinstance(knapsack, ChanceKnapsack):
-        return {"scip": by_scip} | (
-            {"label-setting": by_label_setting} if LABEL_SETTING in os.environ else {}
-        )
+        return scip | ({"label-setting": by_label_setting} if LABEL_SETTING in os.environ else {})
     others = {} if importlib.util.find_spec("ortools") is None else {"or-tools": by_or_tools}
-    return {"highs": by_highs, "scip": by_scip, **others}
+    return {"highs": by_highs, **scip, **others}

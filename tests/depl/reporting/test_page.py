@@ -152,6 +152,7 @@ def without_proof(bound):
 
 
 AT_21, ABOVE, UNPROVED = (without_proof(lambda _, bound=bound: bound) for bound in (21, 20.999, -math.inf))
+CLAIMED = lambda target, method: replace(AT_21(target, method), claimed=True)  # noqa: E731
 AT_LOWER = without_proof(lambda level: 5.0 if level == 0.9 else 1.0)
 LOOSE = {"maximum_loss": 9.0, "quantile_level": 0.93}
 BETTER = [
@@ -167,6 +168,7 @@ BETTER = [
     ({}, 3.0, AT_21, "at most 25 % could be saved"),
     ({}, 3.0, ABOVE, "at most 25.1 % could be saved"),  # rounded up
     ({}, 3.0, UNPROVED, "was found, and no lower bound is proved: how much could be saved is not known."),
+    ({}, 3.0, CLAIMED, "nothing here proves it. If that is right, at most 25 % could be saved."),
     (LOOSE, None, AT_LOWER, "method enumerate at omega 0.9, which also holds at a higher one"),
 ]
 

@@ -195,7 +195,9 @@ def test_model_and_cluster_are_hyperparameters_as_well_as_columns(tmp_path):
     pairs = zip(found.traces.model.tolist(), found.traces.cluster.tolist(), strict=True)
     assert set(pairs) == {("64", "edge"), ("128", "edge")}
     assert dict(found.facts)["stages told by"] == "the hyperparameter 'width' and the hyperparameter 'site'"
-    assert "does not say which model was trained where" in refusal(tmp_path, stages=(), model="depth")
+    said = refusal(tmp_path, stages=(), model="depth")
+    assert "does not say which model was trained where" in said
+    assert "--model KEY and --cluster KEY name keys that tell it, of " in said
 
 
 def test_a_folder_of_mlflow_is_read_by_step_with_its_own_name_and_what_a_crash_cut_is_told(tmp_path):
