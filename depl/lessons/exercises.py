@@ -293,5 +293,32 @@ EXERCISES: dict[str, Judge] = {
         (1 / 2, "That is the truth. The ledger sees less of it."),
         (0, "A fall of 1.4 is one of 1 cell. Can three of them do?"),
     ),
+    "9.1": function(
+        lambda slow, quick: (slow + 3 * quick) ** 2 / (2.2 - slow),
+        [(2, 0), (1, 1), (0, 2), (1.5, 0.5)],
+        "An epoch adds the root of price times work, 1 on slow and 3 on quick. What is left of the time?",
+        (lambda slow, quick: (slow + 9 * quick) ** 2 / (2.2 - slow), "The root of the price 9 is 3."),
+        (
+            lambda slow, quick: (slow + 3 * quick) ** 2 / 2.2,
+            "Each epoch on slow sends for a time of 1, in which nothing is computed.",
+        ),
+        (
+            lambda slow, quick: (slow + 9 * quick) / (2.2 - slow),
+            "Roots are added first, and the sum is squared.",
+        ),
+    ),
+    "9.2": number(
+        0.7,
+        "With a epochs on slow, (6 - 2 a)² / (2.2 - a) is to be least. Put u = 2.2 - a.",
+        (1.4, "So many of the two epochs train there. Which share is that?"),
+        (0.3, "That is the share on quick."),
+        (0.5, "That is the best with whole epochs. Here they may be split."),
+    ),
+    "9.3": number(
+        2.02,
+        "With all 100 units of slow, how long do two epochs compute, and how long do they send?",
+        (2, "So long they send. Computing takes time as well."),
+        (1.01, "That is one epoch."),
+    ),
 }
 """The judge of every exercise, by lesson and number."""

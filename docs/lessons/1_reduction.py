@@ -17,15 +17,7 @@ best knapsack from the cheapest plan: a *reduction*, and each of its steps is ru
 import itertools
 
 import depl
-from depl.instances.reductions.knapsack import Knapsack, best_by_capacity
-from depl.instances.reductions.to_planning import ByCost, ByTime, FreeResources
-from depl.lessons.check import check
-from depl.lessons.drawing import (
-    draw_choices,
-    draw_instance,
-    draw_knapsacks,
-    draw_plan,
-)
+from depl.lessons import *
 
 tiny = depl.load("tiny")
 draw_instance(tiny)

@@ -22,15 +22,7 @@ import math
 import numpy as np
 
 import depl
-from depl.heuristics.paths.additive_labels import evar_quantile
-from depl.lessons.check import check
-from depl.lessons.drawing import draw_curves, draw_missed
-from depl.lessons.plans import all_plans
-from depl.models.evaluation.evaluate import final_loss
-from depl.models.problem.epochs import FinalLoss, Term
-from depl.models.problem.laws import InverseGamma
-from depl.models.risk.certify import certified_quantile, certified_violation
-from depl.models.risk.contour import choose_contour, labels_of
+from depl.lessons import *
 
 tiny = depl.load("tiny")
 target = tiny.target

@@ -25,14 +25,7 @@ it breaks, and then shows that *no* fast method can keep such a promise (:ref:`E
 import math
 
 import depl
-from depl.heuristics.paper.models import ExpandedGraph, Rounding, steps_in_levels
-from depl.heuristics.paper.network import cost_down, cost_up
-from depl.heuristics.paths.additive_problem import additive_problem
-from depl.instances.counterexamples import almost_one_level, short_epochs
-from depl.instances.reductions.partition import partition_by_epoch
-from depl.lessons.check import check
-from depl.lessons.drawing import draw_curves
-from depl.models.exact.choices import build_plan
+from depl.lessons import *
 
 tiny = depl.load("tiny")
 data = frozenset(dataset.name for dataset in tiny.datasets)
@@ -93,6 +86,18 @@ for levels in (4, 5, 6, 8, 10, 30, 60, 100, 200):
     print(f"eta {levels:3}: weight {cost_up(problem, levels):6.3f}  {cheapest}")
 assert math.isinf(cost_up(problem, 6))
 assert cost_up(problem, 60) < cost_up(problem, 100)
+
+# %%
+# Stage 2 of the paper is one file, ``heuristics/paper/models.py``. Its ``Selector``
+# takes a label in place of the quantile: Chernoff's bound (lesson 2), the normal
+# quantile or the mean. It weighs an epoch by what all resources cost, whatever the
+# model, and so counts epochs:
+
+for kind in PaperLabel:
+    layers, label = Selector(tiny, label=kind).graph(data)
+    path = next(layers.paths(), None)
+    names = " / ".join(problem.names(path.models)) if path else "no path"
+    print(f"{label.name:24} {names}")
 
 # %%
 # Family A: feasible plans are lost

@@ -17,16 +17,7 @@ from dataclasses import replace
 import numpy as np
 
 import depl
-from depl.heuristics.data.problem import selection_problem
-from depl.heuristics.data.select import select_datasets
-from depl.heuristics.data.set_function import selection_function
-from depl.heuristics.submodular.function import Verdict, exhaustive
-from depl.heuristics.submodular.minimise import minimise
-from depl.heuristics.submodular.submodularity import random_search
-from depl.lessons.check import check
-from depl.lessons.drawing import draw_curves
-from depl.models.problem.instance import Dataset
-from depl.models.problem.learning import LogDataLaw, PowerDataLaw
+from depl.lessons import *
 
 # %%
 # Diminishing gains
@@ -128,7 +119,7 @@ assert np.diff(g([0.5, 1.5, 2.5]), 2) > 0 > np.diff(g([6.0, 7.0, 8.0]), 2)
 # every epoch, and a volume of 2 cut into *n* datasets.
 
 
-def cut(base_volume, count):
+def stage_1(base_volume, count):
     """Stage 1 of ``tiny`` with ``count`` equal datasets beside a base volume."""
     instance = tiny.replace(
         data_law=LogDataLaw(a=5.0, b=1.0, base_volume=base_volume),
@@ -139,13 +130,13 @@ def cut(base_volume, count):
     )
     problem = selection_problem(instance)
     fixed = problem.fixed_duration + 0.2 * base_volume
-    return selection_function(replace(problem, fixed_duration=fixed))
+    return replace(problem, fixed_duration=fixed)
 
 
 for base_volume in (1.0, 2.0, 2.4, 4.0):
     row = []
     for count in (2, 12, 24):
-        function = cut(base_volume, count)
+        function = selection_function(stage_1(base_volume, count))
         by_shape = function.known.verdict.value
         if count <= 18:  # few enough to try all triples
             found = exhaustive(function)
@@ -153,9 +144,10 @@ for base_volume in (1.0, 2.0, 2.4, 4.0):
             found = random_search(function, np.random.default_rng(0))
         row.append(f"{count}: {by_shape} / {found.verdict.value}")
     print(f"base {base_volume:3g}, by the shape / in the end: ", ", ".join(row))
-assert cut(2.4, 12).known.verdict is Verdict.UNKNOWN
-assert exhaustive(cut(2.4, 12)).verdict is Verdict.PROVED
-assert random_search(cut(2.4, 24), np.random.default_rng(0)).verdict is Verdict.REFUTED
+fewer, more = (selection_function(stage_1(2.4, count)) for count in (12, 24))
+assert fewer.known.verdict is Verdict.UNKNOWN
+assert exhaustive(fewer).verdict is Verdict.PROVED
+assert random_search(more, np.random.default_rng(0)).verdict is Verdict.REFUTED
 
 # %%
 # With a base of 2.4 the function is submodular for 2 and 12 datasets and not for 24:
@@ -165,18 +157,25 @@ assert random_search(cut(2.4, 24), np.random.default_rng(0)).verdict is Verdict.
 # What a proof is good for
 # ------------------------
 #
-# A set function that is not submodular can still be minimised, only not by methods
-# that rest on it. The minimum-norm-point method calls its answer optimal where
-# submodularity is proved, and not otherwise, even where it happens to be right:
+# The paper minimises by the *Lovász extension*: the order in which *x* falls gives a
+# *greedy base* *s*, what each dataset adds to those before it, and with it a cut
+# :math:`t \ge s \cdot x` of a linear program. Stage 1 is one file,
+# ``heuristics/paper/data.py``. It calls its answer optimal where submodularity is
+# proved, and not otherwise, even where it happens to be right:
 
-for function in (cut(4.0, 12), f):
-    answer = minimise(function, "minimum-norm-point")
-    print(
-        sorted(answer.subset),
-        f"{answer.value:.4f}, optimal: {answer.optimal}. {answer.remark}",
-    )
-assert minimise(cut(4.0, 12), "minimum-norm-point").optimal
-assert not minimise(f, "minimum-norm-point").optimal
+problems = stage_1(4.0, 12), selection_problem(present)
+answers = [minimise(problem) for problem in problems]
+for answer in answers:
+    known = f"{answer.verdict.value}, optimal: {answer.optimal}"
+    print(sorted(answer.subset), f"{answer.value:.4f}", known)
+print(answers[-1].program)  # in units of answers[-1].unit
+assert [answer.optimal for answer in answers] == [True, False]
+
+# %%
+# The paper's loop takes the best set, and the next one where no plan is found with it:
+
+for choice in data_choices(tiny):
+    print(sorted(choice.datasets), f"{choice.value:.2f}, proved: {choice.proved}")
 
 # %%
 # Stage 1 needs no submodularity. Where the reciprocal of the data law is convex, the

@@ -28,10 +28,7 @@ import math
 import numpy as np
 
 import depl
-from depl.lessons.check import check
-from depl.lessons.drawing import draw_allocations, draw_curves
-from depl.models.evaluation.evaluate import epoch_loads
-from depl.models.problem.allocation import allocate, dual_bound
+from depl.lessons import *
 
 tiny = depl.load("tiny")
 plan = depl.solve(tiny, "exact").plan

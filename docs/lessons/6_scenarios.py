@@ -17,16 +17,7 @@ import numpy as np
 from scipy import stats  # noqa: F401 - for your answers
 
 import depl
-from depl.lessons.check import check
-from depl.lessons.drawing import draw_curves
-from depl.lessons.plans import all_plans
-from depl.models.estimation.binomial import least_runs
-from depl.models.scenarios.draws import (
-    allowed_misses,
-    count_misses,
-    draw_scenarios,
-    scenario_losses,
-)
+from depl.lessons import *
 
 # %%
 # Counting instead of a probability

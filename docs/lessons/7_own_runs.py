@@ -24,14 +24,7 @@ import numpy as np
 from scipy import stats  # noqa: F401 - for your answers
 
 import depl
-from depl.lessons.check import check
-from depl.lessons.drawing import draw_curves, draw_runs
-from depl.lessons.runs import train, write_log
-from depl.models.estimation.binomial import design, least_runs
-from depl.models.estimation.diagnosis import diagnose
-from depl.models.estimation.setup import Setup, SetupModel, SetupTarget
-from depl.models.problem.instance import Cluster, Dataset
-from depl.models.tool_logs.importing import Choices, import_logs
+from depl.lessons import *
 
 names = Choices(
     loss="val/loss",

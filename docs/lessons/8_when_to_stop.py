@@ -24,14 +24,7 @@ import math
 import numpy as np
 
 import depl
-from depl.instances.setups import load_setup
-from depl.instances.training.recorded import recorded_counterfactuals, recorded_traces
-from depl.lessons.check import check
-from depl.lessons.drawing import draw_curves, draw_runs
-from depl.models.problem.instance import Cluster, Dataset, Instance, Model, Target
-from depl.models.problem.laws import Empirical
-from depl.models.problem.learning import ConstantImprovement
-from depl.showing.policies import loss_at
+from depl.lessons import *
 
 traces = recorded_traces("digits-mobilenet-judging")
 after_12 = [place for place, name in enumerate(traces.runs) if name.endswith("/12")]

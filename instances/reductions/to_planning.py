@@ -73,9 +73,9 @@ class ByCost(TakeOrSkip):
     iff I fits, it costs the sum of v over what is skipped, and no plan that takes I costs less. The least
     cost is the sum of v less the best knapsack.
 
-    (The page of errata has the same plans with all gains lower by w_k: taking raises the loss, skipping
-    leaves it. Then almost all of what is asked for comes from one epoch, and a price of gain that suits
-    it suits no other: bounds by prices are weak.)
+    (Gains lower by w_k, so that taking raises the loss and skipping leaves it, make the same plans. But then
+    almost all of what is asked for comes from one epoch, and a price of gain that suits it suits no other:
+    bounds by prices are weak.)
 
     *Units.* Losses are told in a unit of 2^-u items' weights, the greatest for which all of them sum to
     at most 1024 (`loss_unit`): whole numbers are rounded by no power of two, and methods that count

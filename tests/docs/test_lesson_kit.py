@@ -1,34 +1,63 @@
-"""The kit of lesson 1: minutes and points add up, and every number is what depl computes."""
+"""Kits of lessons: minutes and points add up, and every number is what depl computes."""
 
 import itertools
+import math
 import re
+from fractions import Fraction
 
+import numpy as np
 import pytest
 
 import depl
+from depl.heuristics.data.epochs_needed import NeededEpochs
+from depl.heuristics.data.problem import selection_of_numbers
+from depl.heuristics.data.set_function import selection_function
+from depl.heuristics.paper.data import minimise
+from depl.heuristics.paper.models import ExpandedGraph, Rounding, Selector, steps_in_levels
+from depl.heuristics.paper.network import cost_down, cost_up
+from depl.heuristics.paper.resources import EmbeddingProgram, place_by_embedding
+from depl.heuristics.paths.additive_labels import best_rate, entropic_label, evar_quantile
+from depl.heuristics.paths.additive_problem import additive_problem
+from depl.heuristics.placement.place import place
+from depl.heuristics.placement.problem import PlacementProblem
+from depl.heuristics.submodular.function import Verdict, exhaustive
+from depl.heuristics.submodular.lovasz import lovasz_extension, steepest_base
 from depl.instances.reductions.knapsack import Knapsack, best_by_capacity
 from depl.instances.reductions.partition import partition_by_epoch
 from depl.instances.reductions.to_planning import ByCost, ByTime, FreeResources
 from depl.lessons.export import kit_page
-from depl.lessons.shipped import KIT, chosen, kit_of
+from depl.lessons.shipped import chosen, kit_of, lessons
 from depl.models.evaluation.evaluate import epoch_loads
+from depl.models.exact.choices import build_plan
 from depl.models.problem.allocation import allocate
+from depl.models.problem.epochs import FinalLoss, Term
+from depl.models.problem.instance import Cluster, Dataset, Instance, Model, Target
+from depl.models.problem.laws import Deterministic, Empirical
+from depl.models.problem.learning import ConstantImprovement, PowerDataLaw
+from depl.models.risk.certify import certified_quantile, certified_violation
 
-(LESSON,) = chosen([1])
-TEXTS = kit_of(LESSON)
-TABLE = re.compile(r"(?m)^   \* - (.+)\n((?:     -.*\n)+)")
+KITS = {lesson.number: texts for lesson in lessons() if (texts := kit_of(lesson))}
+LONGEST = {"plan": 250, "handout": 350, "marking": 250}
+"""Words of a part of a kit, so that it fits on a page; the exercises of lesson 1 are a sheet of their own."""
+HEADING = re.compile(r"(?m)^Exercise (\d): (.*) \((\d) points\)$")
 SHEET = Knapsack.of(values=[5, 4, 9, 3], weights=[3, 2, 4, 1], capacity=6)
 SUBSETS = [items for size in range(5) for items in itertools.combinations(range(4), size)]
 
 
-def solutions(number: int) -> str:
+def solutions(number: int, kit: int = 1) -> str:
     """The marking scheme of an exercise, on one line."""
-    return " ".join(re.split(r"(?m)^Exercise \d: ", TEXTS["marking"])[number].split())
+    return " ".join(re.split(r"(?m)^Exercise \d: ", KITS[kit]["marking"])[number].split())
 
 
-def says(number: int, *sentences: str) -> None:
+def says(number: int, *sentences: str, kit: int = 1) -> None:
     """Check that a marking scheme has these words."""
-    assert [words for words in sentences if words not in solutions(number)] == []
+    assert [words for words in sentences if words not in solutions(number, kit)] == []
+
+
+def rows(text: str) -> dict[str, list[str]]:
+    """The rows of simple tables by their first cells."""
+    split = [re.split(r" {2,}", line) for line in text.split("\n")]
+    return {first: cells for first, *cells in split}
 
 
 def by_density(bag: Knapsack) -> tuple[int, ...]:
@@ -40,32 +69,40 @@ def by_density(bag: Knapsack) -> tuple[int, ...]:
     return taken
 
 
-def test_a_kit_becomes_pages_its_plan_fills_45_minutes_and_the_scheme_gives_the_24_points_asked_for() -> None:
-    assert tuple(TEXTS) == KIT
-    for text in TEXTS.values():
+@pytest.mark.parametrize("number", KITS)
+def test_a_kit_becomes_pages_its_plan_fills_45_minutes_and_the_scheme_gives_the_points_asked_for(number):
+    texts = KITS[number]
+    for part, text in texts.items():
         assert text.split("\n")[0] in kit_page(text).replace("&#x27;", "'")
-    spans = [tuple(map(int, span)) for span in re.findall(r"\* - (\d+) to (\d+)\n", TEXTS["plan"])]
+        assert "exercises" in texts and part != "plan" or len(text.split()) <= LONGEST[part]
+    spans = [tuple(map(int, span)) for span in re.findall(r"(?m)^(\d+) to (\d+) ", texts["plan"])]
     assert (len(spans) >= 6, spans[0][0], spans[-1][1]) == (True, 0, 45)
     assert all(before[1] == after[0] < after[1] for before, after in itertools.pairwise(spans))
-    heading = re.compile(r"(?m)^Exercise (\d): (.*) \((\d) points\)$")
-    asked = heading.findall(TEXTS["exercises"])
-    assert asked == heading.findall(TEXTS["marking"])
-    assert [number for number, _, _ in asked] == list("123456")
-    assert sum(int(points) for _, _, points in asked) == 24
-    for number, _, points in asked:
-        assert sum(map(int, re.findall(r"- (\d) points?:", solutions(int(number))))) == int(points)
+    sheet = texts.get("exercises", texts["handout"])
+    asked = HEADING.findall(sheet)
+    assert asked == HEADING.findall(texts["marking"])
+    assert [name for name, _, _ in asked] == list("123456"[: len(asked)])
+    total = sum(int(points) for _, _, points in asked)
+    assert re.findall(r"(?m)^(\d+) points\.", sheet) == [str(total)]
+    for name, _, points in asked:
+        assert sum(map(int, re.findall(r"- (\d) points?:", solutions(int(name), number)))) == int(points)
+
+
+def test_of_the_reduction_the_three_stages_and_the_quantile_there_are_kits_and_exercises():
+    assert list(KITS) == [1, 2, 3, 4, 9]
+    assert all(lesson.exercises for lesson in chosen(KITS))
 
 
 def test_handout_and_sheet_show_the_knapsacks_that_are_solved() -> None:
     bag = Knapsack.of(values=[7, 3, 5], weights=[4, 2, 3], capacity=5)
-    rows = dict(TABLE.findall(TEXTS["handout"]))
+    shown = rows(KITS[1]["handout"])
     for items in (items for size in range(4) for items in itertools.combinations(range(3), size)):
-        cells = re.findall(r"- *(.*)", rows[", ".join(map(str, items)) or "none"])
-        assert cells == [str(bag.weight_of(items)), str(bag.value_of(items)), "", ""]
-    rows = dict(TABLE.findall(TEXTS["exercises"]))
+        cells = shown[", ".join(map(str, items)) or "none"]
+        assert cells == [str(bag.weight_of(items)), str(bag.value_of(items))]
+    shown = rows(KITS[1]["exercises"])
     for name, numbers in (("value", SHEET.values), ("weight", SHEET.weights)):
-        assert re.findall(r"- (\d+)", rows[name]) == [str(number) for number in numbers]
-    assert f"capacity *W = {SHEET.capacity}*" in TEXTS["exercises"]
+        assert shown[name] == [str(number) for number in numbers]
+    assert f"capacity *W = {SHEET.capacity}*" in KITS[1]["exercises"]
 
 
 def test_exercises_1_and_2_are_answered_by_plans() -> None:
@@ -120,3 +157,98 @@ def test_exercise_6_is_answered_by_partitions() -> None:
     never = depl.solve(partition_by_epoch([8, 6, 6]), "exact")
     assert never.termination is depl.Termination.INFEASIBLE
     says(6, "the half is 7, and 5 + 2 = 3 + 4: feasible. For 8, 6, 6 the half is 10")
+
+
+def test_the_kit_on_quantiles_is_answered_by_exact_sums_and_by_chernoff() -> None:
+    loss = FinalLoss(10.0, ((Term(-1.0, Empirical(values=(2.0, 4.0))), 2),))
+    exact = [certified_quantile(loss, Fraction(p)).exact for p in ("3/10", "2/10")]
+    miss = certified_violation(loss, 4.0).exact
+    says(1, f"The mean is {loss.mean():g}.", f"for 0.7 is {exact[0]}, and for 0.8 it is {exact[1]}", kit=2)
+    says(1, f"above 4 with probability {float(miss)}", f"up to {float(1 - miss)}", kit=2)
+    bounds = [entropic_label(0.3, s).quantile(loss) for s in (0.5, 1.0, 2.0)]
+    says(2, "for 0.5 it is {:.3f}, for 1 {:.3f}, and for 2 {:.3f}".format(*bounds), kit=2)
+    assert best_rate(loss, 0.3) == pytest.approx(2, abs=0.02)
+    says(3, f"the best bound here is {evar_quantile(loss, 0.7):.3f}, and the quantile {exact[0]}", kit=2)
+    tiny = depl.load("tiny")
+    assert next(Selector(tiny).graph(frozenset({"archive", "sensors"}))[0].paths(), None) is None
+    assert depl.solve(tiny, "depl-paper").plan is None
+
+
+def test_the_kit_on_the_graph_is_answered_by_paths_and_plans() -> None:
+    gains = {gain: ConstantImprovement(noise=Deterministic(value=gain)) for gain in (4, 2)}
+    sheet = Instance(
+        name="sheet",
+        clusters=(Cluster(name="site", capacity=1, bandwidth=1, unit_cost=1),),
+        datasets=(Dataset(name="data", volume=1),),
+        models=(
+            Model(name="big", size=0, demand=3, improvement=gains[4]),
+            Model(name="small", size=0, demand=1, improvement=gains[2]),
+        ),
+        other_switches=Deterministic(value=0),
+        target=Target(initial_loss=12, maximum_loss=6, quantile_level=0.9, maximum_epochs=3, maximum_time=8),
+    )
+    data = frozenset({"data"})
+    problem = additive_problem(sheet, data, "site")
+    assert problem.weights[0].tolist() == pytest.approx([math.sqrt(3), 1])
+    for levels, wanted in ((4, [2, 1, 2, 0, 1]), (6, [3, 2, 3, 1, 1])):
+        steps = steps_in_levels(problem, levels)
+        moves = np.column_stack([-steps.losses[0, -1], steps.times[0]])
+        assert [-steps.target, *moves.ravel().tolist()] == wanted
+    paths = [[problem.names(path.models) for path in ExpandedGraph(problem, eta).paths()] for eta in (4, 6)]
+    assert (paths[0], set(paths[1][:2])) == ([("big", "big")], {("big", "small"), ("small", "big")})
+    plans = (
+        build_plan(sheet, {"site": data}, [(name, "site") for name in names])
+        for names in (("big", "big"), ("big", "small"), ("small",) * 3)
+    )
+    two, mixed, three = (depl.evaluate(sheet, plan).cost for plan in plans)
+    up, fine, down = cost_up(problem, 4), cost_up(problem, 6), cost_down(problem, 4)
+    says(1, f"of weight {up:.3f} and cost {two:.3g}", f"of weight {fine:.3f}", kit=3)
+    says(1, f"cost {mixed:.3f}, which is the optimum", f"*small* cost {three:.4g}", kit=3)
+    assert depl.solve(sheet, "enumerate").cost == pytest.approx(mixed)
+    says(2, f"of weight {down:.3f}", f"between {down:.3f} and {up:.3f}", kit=3)
+    assert steps_in_levels(problem, 4, Rounding.DOWN).losses[0, -1, 0] == -2
+    found = list(Selector(sheet, 6).graph(data)[0].paths())
+    lightest = {problem.names(path.models) for path in found if path.weight == found[0].weight}
+    assert lightest == {("big", "big"), ("big", "small"), ("small", "big")}
+    says(3, f"their costs are {two:.3g} and {mixed:.3f}", kit=3)
+    moved = [steps_in_levels(problem, eta).losses[0, -1, 1] < 0 for eta in range(1, 9)]
+    assert 1 + moved.index(True) == 6
+
+
+def test_the_kit_on_data_is_answered_by_values_bases_and_the_program() -> None:
+    law = NeededEpochs(PowerDataLaw(p=1, a=12, base_volume=1))
+    problem = selection_of_numbers(law, volumes=[1, 1], durations=[1, 0.2], fixed_duration=1)
+    function = selection_function(problem)
+    none, a, b, both = (function.value(chosen) for chosen in ((), (0,), (1,), (0, 1)))
+    says(1, f"*f* is {none:g} without data, {a:g} with *a*, {b:.2g} with *b* and {both:.2g} with both", kit=4)
+    says(1, f"{a:g} + {b:.2g} = {a + b:.3g} is less than {both:.2g} + {none:g} = {both + none:.3g}", kit=4)
+    assert exhaustive(function).verdict is Verdict.REFUTED
+    first, last = (steepest_base(function, np.array(x)).base for x in ((0.2, 0.8), (0.8, 0.2)))
+    says(2, f"{first[1]:.2g} for *b* and {first[0]:.2g} for *a*", kit=4)
+    says(2, f"{last[0]:g} for *a* and {last[1]:.2g} for *b*", kit=4)
+    says(2, f"= {lovasz_extension(function, np.array([0.2, 0.8])):.3g}", kit=4)
+    found = minimise(problem)
+    assert (found.subset, found.optimal, found.verdict) == (frozenset({0, 1}), False, Verdict.REFUTED)
+    assert found.value == pytest.approx(none + last[1])
+    says(3, f"asks for {none + last[1]:.2g} wherever *b* is in", f"*f* is {b:.2g} at *b* alone", kit=4)
+
+
+def test_the_kit_on_placement_is_answered_by_allocations_and_the_program() -> None:
+    problem = PlacementProblem(
+        clusters=("slow", "quick"),
+        classes=("net",),
+        counts=np.array([2]),
+        work=np.ones((1, 2)),
+        price=np.array([1.0, 4.0]),
+        capacity=np.array([1e3, 1e3]),
+        communication=np.array([[1.0, 0.0]]),
+        transfers=np.zeros(2),
+        maximum_time=2.7,
+    )
+    slow, each, quick = problem.evaluate([np.array([[n, 2 - n]]) for n in (2, 1, 0)]).costs
+    says(1, f"4 / 0.7 = {slow:.3f}", f"9 / 1.7 = {each:.3f}", f"16 / 2.7 = {quick:.3f}", kit=9)
+    shares, cost = EmbeddingProgram.of(problem, 1e-3).solve()
+    says(2, f"*a* = {2 * shares[0, 0]:.1f}, a share of {shares[0, 0]:.1f}, and {cost:.1f}", kit=9)
+    placed, optimum = place_by_embedding(problem, 1e-3), place(problem)
+    assert (placed.assignment.tolist(), optimum.optimal) == ([[2, 0]], True)
+    says(3, f"cost {placed.cost:.3f}, which is {placed.cost / optimum.cost:.3f} times the optimum", kit=9)

@@ -20,6 +20,7 @@ from depl.heuristics.data.epochs_needed import NeededEpochs
 from depl.heuristics.data.problem import selection_problem
 from depl.heuristics.data.set_function import selection_function
 from depl.heuristics.paper.models import Rounding, steps_in_levels
+from depl.heuristics.paper.resources import EmbeddingProgram, place_by_embedding
 from depl.heuristics.paths.additive_labels import entropic_label, evar_quantile
 from depl.heuristics.paths.additive_problem import additive_problem
 from depl.heuristics.submodular.function import exhaustive
@@ -28,9 +29,10 @@ from depl.instances.reductions.knapsack import Knapsack
 from depl.instances.reductions.to_planning import ByCost, FreeResources
 from depl.instances.setups import load_setup
 from depl.instances.training.recorded import recorded_traces
-from depl.lessons.check import check
+from depl.lessons.checking import check
 from depl.lessons.exercises import EXERCISES
 from depl.lessons.plans import all_plans
+from depl.lessons.shipped import chosen
 from depl.models.estimation import instance as fitted
 from depl.models.estimation.binomial import allowed_exceedances, binomial_tail, least_runs
 from depl.models.estimation.certificate import loss_bound
@@ -87,11 +89,12 @@ def run_here(script: str) -> tuple[int, str, str]:
     return code, out.getvalue(), aside.getvalue()
 
 
-def test_lessons_have_two_to_four_exercises_each_without_the_solution_that_a_page_has_of_each() -> None:
+def test_lessons_import_one_line_of_depl_and_have_two_to_four_exercises_whose_solutions_a_page_has() -> None:
     assert [name for lesson in LESSONS for name in asked(lesson)] == list(EXERCISES) == list(solutions())
     for lesson in LESSONS:
         text, names = lesson.read_text(encoding="utf-8"), asked(lesson)
         assert 2 <= len(names) <= 4
+        assert re.findall(r"(?m)^from depl.*", text) == ["from depl.lessons import *"]
         assert text.count(" = None\n") == len(names) == text.count("\ncheck(")
         for name in names:
             assert (name[0], solutions()[name].strip() in text) == (lesson.name[0], False)
@@ -137,6 +140,12 @@ MISTAKES = [
     ("8.2", lambda omega, begun, reached: omega / reached, "not trained may be at the target"),
     ("8.2", lambda omega, begun, reached: 1 - (omega - begun) / (reached - begun), "nothing is trained"),
     ("8.3", lambda cell, retention, noise: math.ceil(retention * cell + noise), "on their own"),
+    ("9.1", lambda slow, quick: (slow + 9 * quick) ** 2 / (2.2 - slow), "The root of the price 9"),
+    ("9.1", lambda slow, quick: (slow + 3 * quick) ** 2 / 2.2, "sends for a time of 1"),
+    ("9.2", 1.4, "Which share"),
+    ("9.2", 0.5, "may be split"),
+    ("9.3", 2, "Computing takes time"),
+    ("9.3", 1.01, "one epoch"),
 ]
 """Of every kind of exercise, and all that are functions."""
 
@@ -258,6 +267,18 @@ def test_the_answers_of_the_eighth_lesson_are_those_of_the_policies_and_of_the_l
         assert answer_of("8.3")(cell, retention, noise) == rounded.sum()
     falls = [run for run in itertools.product((0, -1), repeat=3) if 3 + sum(run) <= 0]
     assert right("8.4", len(falls) / 2**3)
+
+
+def test_the_answers_of_the_ninth_lesson_are_those_of_placements_and_of_the_program() -> None:
+    space: dict[str, Any] = {}
+    exec(chosen([9])[0].cells[0].code, space)
+    problem, cost = space["problem"], answer_of("9.1")
+    for slow, quick in ((2, 0), (1, 1), (0, 2)):
+        assert problem.evaluate([np.array([[slow, quick]])]).costs[0] == pytest.approx(cost(slow, quick))
+    shares, least = EmbeddingProgram.of(problem, 1e-3).solve()
+    assert shares[0, 0] == pytest.approx(answer_of("9.2"), abs=1e-3)
+    assert least == pytest.approx(cost(2 * answer_of("9.2"), 2 - 2 * answer_of("9.2")), rel=1e-5)
+    assert right("9.3", place_by_embedding(problem, 1e-3).fastest_time)
 
 
 @pytest.mark.slow

@@ -116,7 +116,7 @@ instances new --out instance.json | exists already
 knapsack bad-items | line 3: weight is 'x'
 knapsack any --chance --via milp | proves no probability
 knapsack two-sacks.csv --instance 3 | holds 2 instances; there is no number 3
-lessons export 2 --only kit --to new | --only: lesson 2 has no kit
+lessons export 5 --only kit --to new | --only: lesson 5 has no kit
 lessons export 1 --only notebook --to items.txt | is no folder; name another one
 program tiny --out tiny.txt | the file must end in .lp, .mps or .nl, not '.txt'
 program tiny --out tiny.lp --scenarios nowhere.npz | nowhere.npz

@@ -9,7 +9,7 @@ import pytest
 
 import depl
 from depl.lessons import drawing
-from depl.lessons.check import check, under_ipython
+from depl.lessons.checking import check, under_ipython
 from depl.lessons.plans import all_plans
 from depl.lessons.runs import train, write_log
 from depl.models.tool_logs.importing import Choices, import_logs
