@@ -78,8 +78,8 @@ share_on_slow = None
 check("9.2", share_on_slow)
 
 # %%
-# With a fine grid the program finds this share, and its cost, which no placement
-# undercuts:
+# With a fine grid the program finds this share. No placement costs less than its cost
+# divided by :math:`1 + \varepsilon`:
 
 program = EmbeddingProgram.of(problem, 0.001)
 shares, split_cost = program.solve()
