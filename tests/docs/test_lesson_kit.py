@@ -3,7 +3,9 @@
 import itertools
 import math
 import re
+from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,9 +19,8 @@ from depl.heuristics.paper.models import ExpandedGraph, Rounding, Selector, step
 from depl.heuristics.paper.network import cost_down, cost_up
 from depl.heuristics.paper.resources import EmbeddingProgram, place_by_embedding
 from depl.heuristics.paths.additive_labels import best_rate, entropic_label, evar_quantile
-from depl.heuristics.paths.additive_problem import additive_problem
+from depl.heuristics.paths.additive_problem import AdditiveProblem
 from depl.heuristics.placement.place import place
-from depl.heuristics.placement.problem import PlacementProblem
 from depl.heuristics.submodular.function import Verdict, exhaustive
 from depl.heuristics.submodular.lovasz import lovasz_extension, steepest_base
 from depl.instances.reductions.knapsack import Knapsack, best_by_capacity
@@ -28,12 +29,10 @@ from depl.instances.reductions.to_planning import ByCost, ByTime, FreeResources
 from depl.lessons.export import kit_page
 from depl.lessons.shipped import chosen, kit_of, lessons
 from depl.models.evaluation.evaluate import epoch_loads
-from depl.models.exact.choices import build_plan
 from depl.models.problem.allocation import allocate
 from depl.models.problem.epochs import FinalLoss, Term
-from depl.models.problem.instance import Cluster, Dataset, Instance, Model, Target
-from depl.models.problem.laws import Deterministic, Empirical
-from depl.models.problem.learning import ConstantImprovement, PowerDataLaw
+from depl.models.problem.laws import Empirical
+from depl.models.problem.learning import PowerDataLaw
 from depl.models.risk.certify import certified_quantile, certified_violation
 
 KITS = {lesson.number: texts for lesson in lessons() if (texts := kit_of(lesson))}
@@ -174,44 +173,36 @@ def test_the_kit_on_quantiles_is_answered_by_exact_sums_and_by_chernoff() -> Non
     assert depl.solve(tiny, "depl-paper").plan is None
 
 
-def test_the_kit_on_the_graph_is_answered_by_paths_and_plans() -> None:
-    gains = {gain: ConstantImprovement(noise=Deterministic(value=gain)) for gain in (4, 2)}
-    sheet = Instance(
-        name="sheet",
-        clusters=(Cluster(name="site", capacity=1, bandwidth=1, unit_cost=1),),
-        datasets=(Dataset(name="data", volume=1),),
-        models=(
-            Model(name="big", size=0, demand=3, improvement=gains[4]),
-            Model(name="small", size=0, demand=1, improvement=gains[2]),
-        ),
-        other_switches=Deterministic(value=0),
-        target=Target(initial_loss=12, maximum_loss=6, quantile_level=0.9, maximum_epochs=3, maximum_time=8),
+def test_the_kit_on_the_graph_is_answered_by_paths_and_by_all_plans() -> None:
+    table = {"weights": [math.sqrt(3), 1], "times": [3, 1]}
+    problem = AdditiveProblem(
+        models=("big", "small"),
+        **{name: np.tile(np.array(row, dtype=float), (3, 1)) for name, row in table.items()},
+        losses=np.tile([-4.0, -2.0], (3, 3, 1)),
+        allowed=np.ones((3, 3, 2), dtype=bool),
+        initial_loss=12,
+        maximum_loss=6,
+        maximum_time=8,
     )
-    data = frozenset({"data"})
-    problem = additive_problem(sheet, data, "site")
-    assert problem.weights[0].tolist() == pytest.approx([math.sqrt(3), 1])
     for levels, wanted in ((4, [2, 1, 2, 0, 1]), (6, [3, 2, 3, 1, 1])):
         steps = steps_in_levels(problem, levels)
         moves = np.column_stack([-steps.losses[0, -1], steps.times[0]])
         assert [-steps.target, *moves.ravel().tolist()] == wanted
-    paths = [[problem.names(path.models) for path in ExpandedGraph(problem, eta).paths()] for eta in (4, 6)]
-    assert (paths[0], set(paths[1][:2])) == ([("big", "big")], {("big", "small"), ("small", "big")})
-    plans = (
-        build_plan(sheet, {"site": data}, [(name, "site") for name in names])
-        for names in (("big", "big"), ("big", "small"), ("small",) * 3)
-    )
-    two, mixed, three = (depl.evaluate(sheet, plan).cost for plan in plans)
+    paths = [[path.models for path in ExpandedGraph(problem, levels).paths()] for levels in (4, 6)]
+    assert (paths[0], set(paths[1][:2])) == ([(0, 0)], {(0, 1), (1, 0)})
+    plans = [path for length in (1, 2, 3) for path in itertools.product((0, 1), repeat=length)]
+    costs = {path: problem.totals(path)[0] ** 2 / 8 for path in plans if problem.feasible(path)}
+    two, mixed, three = costs[0, 0], costs[0, 1], costs[1, 1, 1]
     up, fine, down = cost_up(problem, 4), cost_up(problem, 6), cost_down(problem, 4)
+    assert min(costs.values()) == mixed == pytest.approx(fine**2 / 8)
     says(1, f"of weight {up:.3f} and cost {two:.3g}", f"of weight {fine:.3f}", kit=3)
     says(1, f"cost {mixed:.3f}, which is the optimum", f"*small* cost {three:.4g}", kit=3)
-    assert depl.solve(sheet, "enumerate").cost == pytest.approx(mixed)
     says(2, f"of weight {down:.3f}", f"between {down:.3f} and {up:.3f}", kit=3)
     assert steps_in_levels(problem, 4, Rounding.DOWN).losses[0, -1, 0] == -2
-    found = list(Selector(sheet, 6).graph(data)[0].paths())
-    lightest = {problem.names(path.models) for path in found if path.weight == found[0].weight}
-    assert lightest == {("big", "big"), ("big", "small"), ("small", "big")}
+    found = list(ExpandedGraph(replace(problem, weights=np.ones((3, 2))), 6).paths())
+    assert {path.models for path in found if path.weight == found[0].weight} == {(0, 0), (0, 1), (1, 0)}
     says(3, f"their costs are {two:.3g} and {mixed:.3f}", kit=3)
-    moved = [steps_in_levels(problem, eta).losses[0, -1, 1] < 0 for eta in range(1, 9)]
+    moved = [steps_in_levels(problem, levels).losses[0, -1, 1] < 0 for levels in range(1, 9)]
     assert 1 + moved.index(True) == 6
 
 
@@ -234,17 +225,10 @@ def test_the_kit_on_data_is_answered_by_values_bases_and_the_program() -> None:
 
 
 def test_the_kit_on_placement_is_answered_by_allocations_and_the_program() -> None:
-    problem = PlacementProblem(
-        clusters=("slow", "quick"),
-        classes=("net",),
-        counts=np.array([2]),
-        work=np.ones((1, 2)),
-        price=np.array([1.0, 4.0]),
-        capacity=np.array([1e3, 1e3]),
-        communication=np.array([[1.0, 0.0]]),
-        transfers=np.zeros(2),
-        maximum_time=2.7,
-    )
+    space: dict[str, Any] = {}
+    exec(chosen([9])[0].cells[0].code, space)
+    changes = {"price": np.array([1.0, 4.0]), "capacity": np.full(2, 1e3), "maximum_time": 2.7}
+    problem = space["problem"].replace(**changes)
     slow, each, quick = problem.evaluate([np.array([[n, 2 - n]]) for n in (2, 1, 0)]).costs
     says(1, f"4 / 0.7 = {slow:.3f}", f"9 / 1.7 = {each:.3f}", f"16 / 2.7 = {quick:.3f}", kit=9)
     shares, cost = EmbeddingProgram.of(problem, 1e-3).solve()
