@@ -1,13 +1,17 @@
 """`depl.certify`: what held-out runs prove of a plan, as ``depl certify`` says it."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from depl.instances.library import load
 from depl.instances.training.recorded import named_traces
 from depl.models.estimation.certificate import Certificate, certificate, held_out
+from depl.models.estimation.instance import metric_of
+from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.users_code import exits_are_errors
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
+from depl.models.traces.metrics import TARGETS
 from depl.models.traces.table import Schedule, Traces
 
 ChosenBy = Traces | Instance | str
@@ -17,13 +21,13 @@ ChosenBy = Traces | Instance | str
 @exits_are_errors
 def certify(
     runs: Traces | str,
-    target: float,
-    level: float,
+    target: float | None = None,
+    level: float | None = None,
     confidence: float = 0.95,
     *,
     chosen_by: ChosenBy | Iterable[ChosenBy],
     plan: Plan | Schedule | None = None,
-    metric: str = "loss",
+    metric: str | None = None,
     diverged: Iterable[str] = (),
 ) -> Certificate:
     """Say whether held-out runs prove that a plan keeps its promise, whatever law the loss has.
@@ -32,8 +36,9 @@ def certify(
     ----------
     runs : Traces or str
         Runs of the plan that nobody saw when it was chosen; or the path of a file.
-    target, level : float
-        l_max and omega: what is promised [loss].
+    target, level : float, optional
+        l_max and omega: what is promised [loss]; by default as the instance says that chose the plan, and
+        whose metric is taken, too.
     confidence : float
         Of the certificate.
     chosen_by : Traces, Instance, str, or iterable of these
@@ -53,7 +58,8 @@ def certify(
     Examples
     --------
     >>> import numpy as np
-    >>> from depl.models.traces.table import Traces
+    >>> from depl.models.traces.metrics import TARGETS
+    from depl.models.traces.table import Traces
     >>> rng, epochs = np.random.default_rng(0), 9
     >>> seeds = np.repeat([f"seed-{number}" for number in range(80)], epochs)
     >>> losses = np.tile(np.arange(epochs, 0.0, -1.0), 80) + rng.normal(0.0, 0.2, 80 * epochs)
@@ -65,8 +71,47 @@ def certify(
     """
     judges = named_traces(runs) if isinstance(runs, str) else runs
     known = (chosen_by,) if isinstance(chosen_by, Traces | Instance | str) else tuple(chosen_by)
-    chosen = tuple(named_choice(item) if isinstance(item, str) else item for item in known)
-    return certificate(held_out(judges, chosen, plan, metric, diverged), target, level, confidence)
+    named = [named_choice(item) if isinstance(item, str) else item for item in known]
+    told = {f"instance {item.name!r}": item for item in named if isinstance(item, Instance)}
+    asked, _ = promised(told, plan, {"target": target, "omega": level, "metric": metric})
+    found = held_out(judges, named, plan, asked["metric"], diverged)
+    return certificate(found, asked["target"], asked["omega"], confidence)
+
+
+def promised(
+    instances: Mapping[str, Instance], plan: Plan | Schedule | None, given: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """Target, omega and metric as given, or else as the instances say that chose the plan; and which said it.
+
+    Raises
+    ------
+    InvalidInputError
+        If nothing says it, instances contradict each other, or the plan was made for another one.
+    """
+    made_for = plan.instance if isinstance(plan, Plan) else None
+    own = {name: item for name, item in instances.items() if made_for in (None, item.fingerprint)}
+    found, said = dict(given), dict[str, str]()
+    for name in [name for name, value in given.items() if value is None]:
+        if instances and not own and name != "metric":
+            message = "the plan was made for another instance, or at another target, than those that chose it"
+            raise InvalidInputError(f"{message}; name that one, or give target and omega", f".{name}")
+        values = {_TOLD[name](item): source for source, item in (own or instances).items()}
+        if name == "metric" and not values:
+            found[name] = TARGETS[0]
+            continue
+        if len(values) != 1:
+            told = f"is {' and '.join(map(str, values))} in" if values else "is told by none of"
+            raise InvalidInputError(f"{told} the instances that chose the plan; give it", f".{name}")
+        ((found[name], said[name]),) = values.items()
+    return found, said
+
+
+_TOLD: Mapping[str, Callable[[Instance], Any]] = {
+    "target": lambda instance: instance.target.maximum_loss,
+    "omega": lambda instance: instance.target.quantile_level,
+    "metric": metric_of,
+}
+"""What an instance says of a promise that was made with it."""
 
 
 def named_choice(name: str) -> Traces | Instance:

@@ -1,7 +1,20 @@
 """``depl certify``: whether held-out runs prove that a plan keeps its promise, without any law."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import depl
 from depl.commands import options as given
 from depl.commands.answer import Answer
+from depl.commands.traces import choices_of, named, of_logs, runs
+from depl.models.foundation.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from depl.models.traces.table import Traces
 
 _DETECTED = """\
 Runs are recognised by their losses, not by their names. Those used to choose the plan are refused under any
@@ -23,12 +36,11 @@ depl train --family digits-alexnet --plan plan.json --out fresh.csv
 depl certify fresh.csv --target 0.35 --omega 0.95 --chosen-by digits-alexnet
 """,
 )
-@given.argument(
-    "TRACES",
-    "runs of the plan that had no part in its choice: a file of traces, CSV or npz",
+@runs
+@given.option(
+    "--target X", "l_max, what is promised; default: that of the instance in --chosen-by", given.NUMBER
 )
-@given.option("--target X", "l_max, what is promised", given.NUMBER, required=True)
-@given.option("--omega P", "promised probability of keeping the target", given.NUMBER, required=True)
+@given.option("--omega P", "promised probability of keeping the target; default: as --target", given.NUMBER)
 @given.option("--confidence C", "of the certificate", given.NUMBER, default=0.95)
 @given.option(
     "--chosen-by FILE",
@@ -44,24 +56,56 @@ depl certify fresh.csv --target 0.35 --omega 0.95 --chosen-by digits-alexnet
     "runs that diverged: they exceed the target, also where the file does not hold them",
     given.names,
 )
-@given.metric()
+@given.metric("what is bounded; default: as --target, or loss", None)
 @given.imports
 @given.as_json("the certificate")
+@of_logs()
 def certify(options: given.Options) -> Answer:
     """Prove from held-out runs, without a law, what a plan delivers."""
-    from depl.certifying import named_choice
-    from depl.instances.training.recorded import named_traces
+    from depl.certifying import named_choice, promised
     from depl.models.estimation.certificate import certificate, held_out
     from depl.models.estimation.fit import schedule_label
     from depl.showing.runs import unnamed
 
-    traces = named_traces(options.traces)
     plan = None if options.plan is None else given.read_plan(options.plan)
-    chosen_by = [named_choice(name) for name in options.chosen_by]
-    asked = options.target, options.omega, options.confidence
-    with given.inside(options.traces, ("plan", "target", "confidence", "diverged", "metric", "chosen_by")):
-        judges = held_out(traces, chosen_by, plan, options.metric, options.diverged or ())
-        found = certificate(judges, *asked)
-    told = {"judges": judges, "traces": options.traces, "metric": options.metric}
-    of = told | {"schedule": schedule_label(judges.schedule), "chosen_by": list(options.chosen_by)}
-    return given.shown(found, found.certified, unnamed(judges, bool(chosen_by)), told, of)
+    chosen = {name: named_choice(name) for name in options.chosen_by}
+    instances = {name: item for name, item in chosen.items() if isinstance(item, depl.Instance)}
+    name, keys = " ".join(options.traces), ("target", "omega", "metric")
+    with given.inside(name, (*keys, "plan", "confidence", "diverged", "chosen_by", "loss")):
+        asked, said = promised(instances, plan, {key: getattr(options, key) for key in keys})
+        runs, lost = _fresh(options, plan, chosen, said), options.diverged or ()
+        judges = held_out(runs, chosen.values(), plan, asked["metric"], lost)
+        found = certificate(judges, asked["target"], asked["omega"], options.confidence)
+    said |= {"plan": name} if plan is None else {}
+    told = {"judges": judges, "traces": name, "metric": asked["metric"]}
+    of = told | {"schedule": schedule_label(judges.schedule), "chosen_by": [*chosen], "taken": said}
+    asked["loss"], notes = options.loss, unnamed(judges, bool(chosen))
+    taken = "; ".join(f"{what} {asked.get(what) or ''} taken from {source}" for what, source in said.items())
+    return given.shown(found, found.certified, "\n".join(filter(None, (taken, notes))), told, of)
+
+
+def _fresh(
+    options: given.Options, plan: depl.Plan | None, chosen: Mapping[str, Any], said: dict[str, str]
+) -> Traces:
+    """The fresh runs: traces; or logs, with the loss of the runs that chose, and the stages of the plan."""
+    from depl.instances.training.recorded import recorded_names
+    from depl.models.estimation.instance import loss_key_of
+    from depl.models.tool_logs.importing import import_logs
+    from depl.models.tool_logs.stages import HINT, told
+
+    first = Path(options.traces[0])
+    tables = first.suffix in (".csv", ".gz", ".npz") or not first.exists() or str(first) in recorded_names()
+    if options.loss is None and tables:
+        return named(given.Options(**vars(options) | {"diverged": None}))
+    if options.loss is None:
+        keys = {key: name for name, item in chosen.items() if (key := loss_key_of(item))}
+        if len(keys) != 1:
+            raise InvalidInputError("say what the logs call it; those that chose the plan do not", ".loss")
+        ((options.loss, said["loss"]),) = keys.items()
+    try:
+        return import_logs(options.traces, choices_of(options)).traces
+    except InvalidInputError as error:
+        if plan is None or HINT not in error.message:
+            raise
+    said["stages"], stages = options.plan, (told(plan.schedule),)
+    return import_logs(options.traces, replace(choices_of(options), stages=stages)).traces

@@ -14,7 +14,6 @@ from depl.commands.traces import fresh_words, named, of_logs, runs
 from depl.models.estimation.choices import CARE
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.counting import MOST_DIVERGED
-from depl.models.traces.metrics import TARGETS
 
 if TYPE_CHECKING:
     from depl.models.traces.table import Traces
@@ -108,7 +107,7 @@ def fit(options: given.Options) -> Answer:
     aside = given.written(options.out, "instance", instance)
     left_out = len(traces.runs) - len(chosen.runs)
     found = Fitted(instance, apart, usable, reason, name, options.metric, left_out)
-    told = {"following": _next(options, apart.traces, instance)}
+    told = {"following": _next(options, apart.traces)}
     return given.shown(found, True, aside, told, {"out": options.out, "law": options.law})
 
 
@@ -127,21 +126,17 @@ def _verdict(traces: Traces, metric: str) -> tuple[bool | None, str]:
     return found.usable, next(reasons, "")
 
 
-def _next(options: given.Options, traces: Traces, instance: depl.Instance) -> str:
+def _next(options: given.Options, traces: Traces) -> str:
     """The commands that lead on to a plan, and to runs that may judge it."""
     from depl.instances.training.families import FAMILIES
 
-    target, family = instance.target, traces.provenance.get("family", "")
+    family = traces.provenance.get("family", "")
     out, runs, plan = shlex.quote(options.out), "FRESH-RUNS", " --plan plan.json"
     lines = [f"depl solve {out} --out plan.json"]
     if family in FAMILIES:
         runs, plan = "fresh.csv", ""
         lines.append(f"depl train --family {family} --plan plan.json --out {runs}")
     elif options.loss is not None:
-        runs, told = "fresh.csv", shlex.join(fresh_words(options))
-        told += " --stages STAGES-OF-THE-PLAN" if options.stages else ""  # elsewhere the logs say it
-        lines.append(f"depl traces import FRESH-LOGS {told} --out {runs}")
-    metric = "" if options.metric == TARGETS[0] else f" --metric {options.metric}"
-    asked = f"--target {target.maximum_loss!r} --omega {target.quantile_level!r}"  # as given: it is a command
-    lines.append(f"depl certify {runs} {asked}{metric}{plan} --chosen-by {out}")
+        runs = f"FRESH-LOGS {shlex.join(fresh_words(options))}"
+    lines.append(f"depl certify {runs}{plan} --chosen-by {out}")
     return "What comes next:\n" + "\n".join(f"  {line}" for line in lines)

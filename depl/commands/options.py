@@ -411,9 +411,9 @@ def figure(what: str, parts: str = "") -> Callable[[F], F]:
     return option("--figure NAME", f"{written}; {alone}", figure_files)
 
 
-def metric(what: str = "what is bounded") -> Callable[[F], F]:
+def metric(what: str = "what is bounded", default: str | None = TARGETS[0]) -> Callable[[F], F]:
     """``--metric``."""
-    return option("--metric", what, Choice(TARGETS), default=TARGETS[0])
+    return option("--metric", what, Choice(TARGETS), default=default)
 
 
 def solving(files: bool = False) -> Callable[[F], F]:

@@ -9,6 +9,7 @@ the same traces give the same file on every machine, and what follows from them 
 
 import json
 import math
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Literal, TypeVar
@@ -33,6 +34,7 @@ from depl.models.problem.learning import ConstantImprovement, Improvement, Inver
 from depl.models.problem.traced_law import MOST_WHOLE_RUNS, Residuals, TracedLaw, traced_law
 from depl.models.traces.fingerprints import fingerprints
 from depl.models.traces.lost import AT_RANDOM, DIVERGED, LEAVE_OUT, ledger, listed
+from depl.models.traces.metrics import TARGETS
 from depl.models.traces.same_runs import ToldApart, told_apart
 from depl.models.traces.table import Traces
 
@@ -58,6 +60,8 @@ MOST_VALUES = 200
 CLOSED_FORM_DIGITS, SEARCHED_DIGITS = 7, 5
 """Significant digits of coefficients in closed form, and of parameters that a search has found."""
 
+_RUNS = "$.traced_law.runs"
+_LOSS_KEY = re.compile(r"imported [^;]*, loss ([^;]+)")
 _RESAMPLES = 99
 """Resamples of the tests behind a fit: p-values are multiples of 1 / 100, since laws are taken by their
 likelihood and a p-value is told only. Set by hand; more take proportionate time."""
@@ -406,13 +410,29 @@ def _provenance(
         return
     yield _measured("traced_law", "fitted", runs)
     origin = "; ".join([metric, *(f"{name} {value}" for name, value in apart.traces.provenance.items())])
-    yield Provenance(path="$.traced_law.runs", source="measured", note=origin)
+    yield Provenance(path=_RUNS, source="measured", note=origin)
     if affine.diverged:
         what = listed(apart.traces.lost) or "told: runs that diverged and are not among those recorded"
         yield _measured("traced_law.diverged", what, affine.diverged)
     if affine.deviations:
         what = "margin for plans never run, from plans held out of the fit"
         yield _measured("traced_law.deviations", what, runs)
+
+
+def metric_of(instance: Instance) -> str:
+    """The metric whose law was fitted, as the provenance says; the loss where it says nothing."""
+    notes = [row.note.partition(";")[0] for row in instance.provenance if row.path == _RUNS]
+    return next((metric for metric in notes if metric in TARGETS), TARGETS[0])
+
+
+def loss_key_of(chosen: Traces | Instance) -> str | None:
+    """What the logs call their loss of which runs were read; None where the provenance does not say it."""
+    rows = (
+        [f"imported {chosen.provenance.get('imported')}"]
+        if isinstance(chosen, Traces)
+        else [row.note for row in chosen.provenance if row.path == _RUNS]
+    )
+    return next((found[1] for row in rows if (found := _LOSS_KEY.search(row))), None)
 
 
 def _measured(path: str, what: str, runs: int) -> Provenance:

@@ -54,6 +54,24 @@ $ certify f100-1.csv --target 1.5 --omega 0.95 --chosen-by used.csv --json
 {"exceedances": 1, "schedule": "8 net@site", "chosen_by": ["used.csv"]}
 {"quantile": {"value": 0.999, "rank": 99}, "conformal": {"value": 0.996, "rank": 96}}
 
+what is not said is taken from the instance that chose the plan, if it is one
+$ certify f100-1.csv --chosen-by chose.json
+target 1.5 taken from chose.json; omega 0.95 taken from chose.json; metric loss taken from chose.json; plan
+$ certify f100-1.csv --chosen-by chose.json --chosen-by used.csv --omega 0.9 --json
+{"target": 1.5, "level": 0.9, "taken": {"target": "chose.json", "metric": "chose.json", "plan": "f100-1.csv"}}
+$ certify f100-1.csv --chosen-by used.csv
+= 2
+--target: is told by none of the instances that chose the plan; give it
+$ certify f100-1.csv --omega 0.9 --chosen-by chose.json --chosen-by same.json
+= 2
+--target: is 1.5 and 6.5 in the instances that chose the plan; give it
+$ certify f100-1.csv --plan other.json --chosen-by chose.json
+= 2
+--target: the plan was made for another instance, or at another target, than those that chose it
+$ certify . --plan other.json --target 1 --omega 0.9 --chosen-by chose.json
+= 2
+--loss: say what the logs call it; those that chose the plan do not
+
 what is not certified says what it takes
 $ certify f5-0.csv --target 1.5 --omega 0.95 --json
 = 3
@@ -113,7 +131,11 @@ def samples(tiny: Instance, tmp_path_factory: pytest.TempPathFactory):
     for name, found in (traces | {"used": drawn(5, 0, "u")}).items():
         write_traces(folder / f"{name}.csv", found)
     same = tiny.replace(run_fingerprints=fingerprints(drawn(30, 0).select([4, 9])))
-    (folder / "same.json").write_text(same.to_json(), encoding="utf-8")
+    known = fingerprints(drawn(5, 0, "u"))
+    chose = tiny.replace(run_fingerprints=known, maximum_loss=1.5, quantile_level=0.95)
+    other = {"format": "depl-plan", "version": 1, "instance": tiny.fingerprint}
+    for name, text in (("same", same.to_json()), ("chose", chose.to_json()), ("other", json.dumps(other))):
+        (folder / f"{name}.json").write_text(text, encoding="utf-8")
     return folder
 
 

@@ -22,8 +22,7 @@ $ fit runs.csv --template setup.json --out mine.json --target 1.20000001
 takes 19 schedules that can be held out; the traces have 3
 {WAY_OUT}
 must NOT be used:
-depl solve mine.json --out plan.json depl certify FRESH-RUNS --target 1.20000001 --omega 0.9 --plan plan.json
---plan plan.json --chosen-by mine.json
+depl solve mine.json --out plan.json depl certify FRESH-RUNS --plan plan.json --chosen-by mine.json
 $ solve mine.json --out plan.json
 20 runs of this plan (as some trained on, the misses are counted after each of the last 3 epochs, and
 certified under the fitted law; asked 0.9
@@ -118,6 +117,7 @@ WAYS = {
     f"traces import nan-logs {STAGES} --on-missing end --out logs.csv": 0,
     f"fit logs.csv {FIT}": "64 of 81",
     CERTIFY: 3,
+    CERTIFY.replace("logs.csv", "nan-logs --loss val_loss --on-missing end"): 3,  # the stages are the plan's
     f"traces import nan-logs {STAGES} --on-missing end --cut-at-random seed03": 2,
     f"fit key-logs {STAGES} {FIT}": 2,
     f"fit key-logs {STAGES} {FIT} --diverged 3": 2,
