@@ -67,10 +67,13 @@ if TYPE_CHECKING:  # for type checkers and editors; a test compares it with _NAM
     from depl.models.solving.result import Termination as Termination
     from depl.models.solving.solve import VerificationError as VerificationError
     from depl.models.solving.solve import solve as solve
+    from depl.models.traces.table import Traces as Traces
     from depl.models.verifier.policies import PolicyReport as PolicyReport
     from depl.models.verifier.policies import verify_policy
     from depl.models.verifier.verify import Report as Report
     from depl.models.verifier.verify import verify
+    from depl.reading import diagnose as diagnose
+    from depl.reading import read_logs as read_logs
     from depl.reporting.page import report as report
     from depl.showing.explain import explain as explain
 
@@ -101,8 +104,10 @@ _NAMES = {
     "models.solving.replanning": "Replanning State replan",
     "models.solving.result": "Outcome Result Solution Termination",
     "models.solving.solve": "VerificationError solve",
+    "models.traces.table": "Traces",
     "models.verifier.policies": "PolicyReport",
     "models.verifier.verify": "Report",
+    "reading": "diagnose read_logs",
     "reporting.page": "report",
     "showing.explain": "explain",
 }

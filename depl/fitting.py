@@ -1,5 +1,9 @@
 """`depl.fit`: an instance from training runs, as ``depl fit`` makes it."""
 
+import json
+from collections.abc import Mapping
+from typing import Any
+
 from depl.instances.setups import load_setup
 from depl.instances.training.recorded import named_traces
 from depl.models.estimation.choices import CARE
@@ -15,7 +19,7 @@ from depl.models.traces.table import Traces
 @exits_are_errors
 def fit(
     runs: Traces | str,
-    setup: Setup | str,
+    setup: Setup | str | Mapping[str, Any],
     *,
     target: float | None = None,
     only_setup: bool = False,
@@ -34,8 +38,8 @@ def fit(
     ----------
     runs : Traces or str
         Or the path of a file, or the name of shipped ones.
-    setup : Setup or str
-        Or the path of a file, or the name of a shipped one.
+    setup : Setup, str or mapping
+        Or the path of a file, or the name of a shipped one, or its fields as such a file has them.
     target : float, optional
         l_max instead of that of the setup.
     only_setup : bool
@@ -58,6 +62,8 @@ def fit(
     >>> fitted.target.maximum_loss, fitted.has_memory
     (0.6, True)
     """
+    if isinstance(setup, Mapping):
+        setup = Setup.from_json(json.dumps({"format": "depl-setup", "version": 1, **setup}))
     chosen = load_setup(setup) if isinstance(setup, str) else setup
     if target is not None:
         chosen = chosen.replace_target(target)

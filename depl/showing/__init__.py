@@ -32,6 +32,7 @@ KINDS = {
     "depl.models.solving.replanning.Replanning": "depl.showing.results:replanning",
     "depl.models.solving.result.Result": "depl.showing.results:result",
     "depl.models.tool_logs.importing.Imported": "depl.showing.runs:imported",
+    "depl.models.traces.table.Traces": "depl.showing.runs:traces",
     "depl.models.verifier.policies.PolicyReport": "depl.showing.policies:policy_report",
     "depl.models.verifier.verify.Report": "depl.showing.plans:report",
     "depl.showing.runs.Fitted": "depl.showing.runs:fitted",

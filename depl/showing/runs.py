@@ -29,6 +29,7 @@ from depl.models.traces.log_rules import What
 from depl.models.traces.lost import AT_RANDOM, LEFT_OUT, ledger, listed
 from depl.models.traces.same_runs import ToldApart
 from depl.models.traces.stages import StageRuns, stage_runs
+from depl.models.traces.table import Traces
 from depl.showing.parts import OUTWARD, UP, Columns, Fact, Listing, Names, Pairs, Section, promised
 
 _MOST_STAGES = 8
@@ -43,6 +44,26 @@ _NOTES = {
     What.SECOND: "begun again at the first epoch, each of which is a run of its own",
     What.PASSED_OVER: "without a loss where another line has it",
 }
+
+
+def traces_content(found: Traces) -> dict[str, Any]:
+    """How many runs of which schedules there are, and where they come from."""
+    runs = {schedule_label(schedule): len(runs) for schedule, runs in found.by_schedule().items()}
+    return {"runs": len(found.runs), "schedules": runs, "provenance": dict(found.provenance)}
+
+
+def traces_brief(found: Traces) -> str:
+    """One line on traces."""
+    runs, schedules = counted(len(found.runs), "run"), counted(len(found.by_schedule()), "schedule")
+    return f"<Traces: {runs} of {schedules}, at most {counted(int(found.last_epochs.max()), 'epoch')}>"
+
+
+def traces_sections(found: Traces) -> Iterator[Section]:
+    """What was trained, where the losses end, and where the table comes from."""
+    final = found.loss[found.bounds[1:] - 1]
+    yield "", traces_brief(found).strip("<>")
+    yield "", [("last loss", f"{number(final.min())} to {number(final.max())}"), *found.provenance.items()]
+    yield "Runs behind each stage:", stage_listing(stage_runs(found))
 
 
 def imported_content(found: Imported, **of: Any) -> dict[str, Any]:

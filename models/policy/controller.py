@@ -172,6 +172,11 @@ class Controller:
             )
         return self._come(_number(loss), elapsed_time)
 
+    def __repr__(self) -> str:
+        """What leads the run, how far it is, and what was decided last."""
+        done = f"{self.epoch} of at most {self.last_epoch} epochs, cost {self.cost:.6g}"
+        return f"<Controller: {self._strategy.name}; {done}; {self.why() or 'not begun: call start'}>"
+
     @property
     def decision(self) -> Decision | None:
         """The last decision; None before `start`."""

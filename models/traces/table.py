@@ -26,6 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.names import advice
+from depl.models.foundation.showing import Shown
 from depl.models.foundation.wording import counted
 from depl.models.traces.lost import LEDGERS, ledger, lost_among, with_ledgers
 from depl.models.traces.metrics import METRICS, TARGETS
@@ -46,8 +47,8 @@ LEFT_OUT = (
 """What to do with a run whose losses end in NaN, in words."""
 
 
-@dataclass(frozen=True, eq=False)
-class Traces:
+@dataclass(frozen=True, eq=False, repr=False)
+class Traces(Shown):
     """Training traces as columns of equal length, runs one after the other, epochs ascending by one.
 
     The arrays are copied and cannot be written to. What is wrong is reported with its column and row.

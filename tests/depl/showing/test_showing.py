@@ -79,6 +79,7 @@ def shown(tmp_path_factory):
         "Front": depl.front(instance, "loss", between=(4, 15), points=3),
         "Report": depl.check(instance, result.plan),
         "Replanning": depl.replan(instance, result.plan, state, method="exact"),
+        "Traces": depl.read_logs(log, "loss", first=1),
         "Diagnosis": diagnose(traces, np.random.default_rng(0), resamples=19),
         "Imported": import_logs([str(log)], Choices("loss", first=1)),
         "Fitted": Fitted(instance_of(halves()), told_apart(drawn()), True, "", "runs.csv", "loss", 0),

@@ -177,6 +177,21 @@ def test_what_is_no_file_of_text_is_refused(tmp_path):
     assert "not UTF-8" in str(refusal(Controller, tmp_path / "policy.json"))
 
 
+def test_a_plan_leads_a_loop_that_is_not_evaluated_before_it_and_a_controller_says_where_it_is(
+    tiny, tiny_optimum
+):
+    controller, trained = Controller(tiny_optimum, instance=tiny), []
+    assert repr(controller) == (
+        "<Controller: plan of 3 epochs for tiny; 0 of at most 3 epochs, cost 0; not begun: call start>"
+    )
+    decision = controller.start()
+    while not isinstance(decision, Stop):
+        trained.append((decision.model, decision.cluster))
+        decision = controller.observe(14.0 - len(trained))
+    assert (tuple(trained), decision.reason) == (tiny_optimum.schedule, "deadline")
+    assert "; 3 of at most 3 epochs, cost 28; stop, deadline: the target is not met, " in repr(controller)
+
+
 def test_a_run_begins_without_its_first_loss_where_nothing_depends_on_it(tmp_path):
     log, other = tmp_path / "run.jsonl", tmp_path / "own.jsonl"
     controller = Controller(forgetful(), log=log)
