@@ -21,26 +21,21 @@ _SEVERAL = ("stages", "leave_out", "diverged", "cut_at_random")
 
 @exits_are_errors
 def read_logs(paths: str | Path | Iterable[str | Path], loss: str, **options: Any) -> Traces:
-    """Read what a training tool has logged: Lightning, Keras, TensorBoard, W&B, mlflow, Flower, JSON or CSV.
+    """Read files or folders of logs, whose tool calls the held-out loss ``loss``.
 
     Parameters
     ----------
-    paths : str, Path, or iterable of these
-        Files of logs, or folders that hold them.
-    loss : str
-        What the tool calls the held-out loss.
     **options
-        Those of ``depl traces import``, as `Choices <depl.models.tool_logs.importing.Choices>` lists them:
-        ``stages="p50@edge:17,p75@far-edge"``; ``tool="keras"`` is ``--from``.
+        Those of ``depl traces import``, as `Choices <depl.models.tool_logs.reading.Choices>` lists them, such
+        as ``stages="p50@edge:17,p75@far-edge"``; ``tool="keras"`` is ``--from keras``.
 
     Raises
     ------
     InvalidInputError
         If the logs cannot be read so, with the option that would help.
     """
-    known = [field.name for field in fields(Choices)]
     for name in options:
-        require_known(name, known, f".{name}")
+        require_known(name, [field.name for field in fields(Choices)], f".{name}")
     several = {name: (options[name],) for name in _SEVERAL if isinstance(options.get(name), str)}
     each = [paths] if isinstance(paths, str | Path) else paths
     return import_logs([str(path) for path in each], Choices(loss, **options | several)).traces
@@ -54,21 +49,9 @@ def diagnose(
     resamples: int = RESAMPLES,
     rng: np.random.Generator | None = None,
 ) -> diagnosis.Diagnosis:
-    """Fit the paper's laws to training runs and say whether they may be used, and what the runs can carry.
+    """Say whether the paper's laws may be used for runs: traces, the name of their file, or of shipped ones.
 
-    Parameters
-    ----------
-    runs : Traces or str
-        Or the path of a file, or the name of shipped ones.
-    metric, resamples
-        As in `depl.models.estimation.diagnosis.diagnose`.
-    rng : numpy.random.Generator, optional
-        Of all resamples; by default a new one of seed 0, as ``depl diagnose`` makes.
-
-    Raises
-    ------
-    InvalidInputError
-        If the runs cannot be read, or are too few to tell.
+    As `depl.models.estimation.diagnosis.diagnose`, which names the errors; without ``rng`` its seed is 0.
     """
     traces = named_traces(runs) if isinstance(runs, str) else runs
     return diagnosis.diagnose(traces, np.random.default_rng(0) if rng is None else rng, metric, resamples)

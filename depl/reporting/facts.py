@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+from depl.models.estimation.certificate import Certificate
 from depl.models.evaluation.evaluate import Evaluation, evaluate
 from depl.models.evaluation.loss_law import loss_law
 from depl.models.foundation.deadline import OutOfTimeError, deadline
@@ -45,7 +46,8 @@ class PlanFacts:
 
     ``rests_on`` says what the probabilities rest on, where the law was fitted to runs, and ``stopping`` may
     say why it is not known. ``offers`` are solves by the default method, by rising probability, and by others
-    for the instance itself, None if none were asked for; ``interrupted`` if the user stopped one.
+    for the instance itself, None if none were asked for; ``interrupted`` if the user stopped one. ``fresh``
+    is what runs proved that had no part in the plan.
     """
 
     instance: Instance
@@ -56,6 +58,7 @@ class PlanFacts:
     stopping: EarlyStopping | str
     offers: tuple[Offer, ...] | None = None
     interrupted: bool = False
+    fresh: Certificate | None = None
 
     @property
     def has_law(self) -> bool:

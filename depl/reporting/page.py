@@ -3,11 +3,12 @@
 import hashlib
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
 from depl.benchmarks.report.template import inline_svg, rendered
+from depl.models.estimation.certificate import Certificate
 from depl.models.foundation.deadline import OutOfTimeError, deadline
 from depl.models.foundation.documents import write_text
 from depl.models.foundation.errors import InvalidInputError
@@ -36,11 +37,12 @@ CAPTION = (
 
 
 class Source(NamedTuple):
-    """The words of the command line that name instance and plan; further options belong to the instance."""
+    """The words of the command line that name files; further options belong to the instance."""
 
     instance: str
     plan: str = "plan.json"
     further: tuple[str, ...] = ()
+    certificate: str | None = None
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,12 @@ class PlanPage:
 
 @exits_are_errors
 def report(
-    instance: Instance, plan: Plan, *, prices: bool = True, time_limit: float = REPORT_SECONDS
+    instance: Instance,
+    plan: Plan,
+    *,
+    prices: bool = True,
+    time_limit: float = REPORT_SECONDS,
+    certificate: Certificate | None = None,
 ) -> PlanPage:
     """Make the page on a plan for whoever pays: what is promised, at which price, and what proves it.
 
@@ -93,6 +100,8 @@ def report(
         Whether to solve for other probabilities, and by other methods.
     time_limit : float
         Seconds of each of these solves, of the picture, and of what early stopping does.
+    certificate : Certificate, optional
+        What fresh runs of the plan proved (`depl.certify`).
 
     Returns
     -------
@@ -110,6 +119,7 @@ def report(
         return solve(target, method, time_limit=time_limit)
 
     facts = facts_of(instance, plan, solver if prices else None, time_limit if prices else None)
+    facts = replace(facts, fresh=certificate)
     return page_of(facts, Source(instance.name), time_limit if prices else None)
 
 
@@ -165,7 +175,8 @@ def _commands(facts: PlanFacts, source: Source, seconds: float | None) -> Iterat
     both = [source.instance, source.plan, *source.further]
     yield ["depl", "check", *both]
     limit = ["--no-prices"] if seconds is None else ["--time-limit", f"{seconds:g}"]
-    yield ["depl", "report", *both, *limit]
+    fresh = [] if source.certificate is None else ["--certificate", source.certificate]
+    yield ["depl", "report", *both, *fresh, *limit]
 
 
 def _identities(facts: PlanFacts, seconds: float | None) -> Iterator[tuple[str, str]]:

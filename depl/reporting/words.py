@@ -13,6 +13,7 @@ from depl.models.foundation.wording import counted, interval, number, one_end, p
 from depl.models.solving.result import Result, Termination
 from depl.models.verifier.findings import Finding, Kind
 from depl.reporting.facts import Offer, PlanFacts
+from depl.reporting.fresh import fresh_runs
 from depl.showing import view
 from depl.showing.limits import binding_lines, price_lines
 from depl.showing.parts import Fact, Listing, fact, promised
@@ -53,7 +54,8 @@ def sections(facts: PlanFacts, picture: list[Block]) -> Iterator[tuple[str, str,
     lead.append(("warning" if warning else "cheaper", better))
     (_, numbers), *_ = view(facts.evaluation).filled()
     strip = ("strip", numbers.cells[1:] if isinstance(numbers, Listing) else [])
-    yield "promise", "The promise", [*lead, ("", assumptions(facts)), strip]
+    counted_runs = "" if facts.fresh is None else fresh_runs(facts.fresh)
+    yield "promise", "The promise", [*lead, ("", assumptions(facts)), ("cheaper", counted_runs), strip]
     yield "plan", "The plan", picture
     yield "prices", "What other promises cost, and what other methods find", solves(facts)
     yield "limits", "What binds", [("list", limits(facts)), ("small", _UNIT_SAVES)]
@@ -162,10 +164,9 @@ def assumptions(facts: PlanFacts) -> str:
         return ""
     missed = _enclosed(facts.evaluation.violation)
     basis = "" if facts.rests_on is None else f" The fitted law rests on {facts.rests_on}."
-    return (
-        f"Certified under that law, the probability of missing the loss {missed}.{basis} Whether new runs "
-        "follow the law is not certified; depl certify tests a plan on held-out runs, without any law."
-    )
+    told = f"Certified under that law, the probability of missing the loss {missed}.{basis}"
+    further = "depl certify tests a plan on held-out runs, without any law"
+    return told if facts.fresh else f"{told} Whether new runs follow the law is not certified; {further}."
 
 
 def _enclosed(value: Interval, end: str = "") -> str:
@@ -265,4 +266,5 @@ def certificate(facts: PlanFacts) -> list[Block]:
     repeated = ", ".join(names_of(facts.verified.repeated)) or "none"
     claimed = f"Claims only repeated: {repeated}." if facts.plan.claims else "The plan claims nothing."
     recomputed = numbers.cells if isinstance(numbers, Listing) else []
-    return [("", f"{claimed} {title}"), ("facts", recomputed), ("table", findings)]
+    kind = "folded" if facts.verified.ok else "table"  # whoever pays reads equations where one fails
+    return [("", f"{claimed} {title}"), ("facts", recomputed), (kind, findings)]

@@ -52,16 +52,10 @@ def traces_content(found: Traces) -> dict[str, Any]:
     return {"runs": len(found.runs), "schedules": runs, "provenance": dict(found.provenance)}
 
 
-def traces_brief(found: Traces) -> str:
-    """One line on traces."""
-    runs, schedules = counted(len(found.runs), "run"), counted(len(found.by_schedule()), "schedule")
-    return f"<Traces: {runs} of {schedules}, at most {counted(int(found.last_epochs.max()), 'epoch')}>"
-
-
 def traces_sections(found: Traces) -> Iterator[Section]:
     """What was trained, where the losses end, and where the table comes from."""
-    final = found.loss[found.bounds[1:] - 1]
-    yield "", traces_brief(found).strip("<>")
+    final, schedules = found.loss[found.bounds[1:] - 1], counted(len(found.by_schedule()), "schedule")
+    yield "", f"{counted(len(found.runs), 'run')} of {schedules}"
     yield "", [("last loss", f"{number(final.min())} to {number(final.max())}"), *found.provenance.items()]
     yield "Runs behind each stage:", stage_listing(stage_runs(found))
 

@@ -10,55 +10,31 @@ from typing import Annotated, Any, ClassVar, Literal
 import msgspec
 from msgspec import Meta
 
-from depl.models.foundation.documents import Checked, Document, Name, schema_of
+from depl.models.foundation.documents import Document, Name, schema_of
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.mistakes import SCHEMA_COMMAND
 from depl.models.problem.clusters import require_values_or_groups
 from depl.models.problem.instance import (
     Cluster,
-    ComputeTable,
     Dataset,
+    Goal,
     Instance,
     Model,
     Provenance,
+    SetupModel,
     Target,
     Transfer,
 )
-from depl.models.problem.laws import Deterministic, NonNegative, Positive
+from depl.models.problem.laws import Deterministic
 from depl.models.problem.learning import ConstantImprovement, Improvement
 from depl.models.problem.units import NO_UNITS, Units
 
 
-class SetupModel(Checked, frozen=True, kw_only=True):
-    """A model m as `depl.models.problem.instance.Model` has it, but for its improvement."""
-
-    name: Name
-    size: Annotated[NonNegative, Meta(description="s(m), sent once per epoch [size]")]
-    demand: Annotated[Positive, Meta(description="resource x time per unit of data")] = 1.0
-    compute: Annotated[tuple[ComputeTable, ...], Meta(min_length=1)] | None = None
-    memory: (
-        Annotated[NonNegative, Meta(description="that a node needs; absent: it fits on every cluster")] | None
-    ) = None
-
-
-class SetupTarget(Checked, frozen=True, kw_only=True):
+class SetupTarget(Goal, frozen=True, kw_only=True):
     """A target like `depl.models.problem.instance.Target`; the initial loss may be left to the traces."""
 
-    maximum_loss: Annotated[float, Meta(description="l_max, bound on the quantile of the final loss")]
-    quantile_level: Annotated[float, Meta(gt=0, lt=1, description="omega")]
-    maximum_epochs: Annotated[int, Meta(ge=0, le=1_000_000, description="K_max")]
     initial_loss: (
         Annotated[float, Meta(description="l(0); absent: the mean over the runs of the traces")] | None
-    ) = None
-    maximum_time: Annotated[Positive, Meta(description="T_max; absent: no limit [time]")] | None = None
-    round_deadline: (
-        Annotated[Positive, Meta(description="tau, for every epoch; absent: none [time]")] | None
-    ) = None
-    deployable: (
-        Annotated[
-            tuple[Name, ...], Meta(min_length=1, description="models that may be the last; absent: all")
-        ]
-        | None
     ) = None
 
 

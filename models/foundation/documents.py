@@ -155,11 +155,7 @@ def decode(text: str | bytes, kind: type[T]) -> T:
             raise
         command = getattr(kind, "schema_command", SCHEMA_COMMAND)
         wrong = mistakes_of(msgspec.json.decode(text), kind, "$", command)
-    with wrong:
-        try:
-            require_single_keys(text if isinstance(text, str) else text.decode("utf-8"))
-        except UnicodeError as error:
-            raise InvalidInputError(f"not a JSON document: {error}", "$") from error
+    wrong.check(require_single_keys, text)
     wrong.end()
     return found
 
@@ -496,26 +492,29 @@ _SHOWN = 20
 """Bytes of the text at a fault that a message repeats."""
 
 
-def require_single_keys(text: str) -> None:
+def require_single_keys(text: str | bytes) -> None:
     """Refuse a JSON document in which an object has a key twice.
 
     Parameters
     ----------
-    text : str
+    text : str or bytes
         A document that another parser has accepted.
 
     Raises
     ------
     InvalidInputError
-        At the place of the key (``$.clusters[1].capacity``), or if the document is nested too deeply.
+        At the place of the key (``$.clusters[1].capacity``), or for what is nested too deeply or no UTF-8.
     """
     try:
+        text = text if isinstance(text, str) else text.decode("utf-8")
         json.loads(text, object_pairs_hook=_without_content, parse_int=str, parse_float=str)
     except _TwiceError:  # only now does the place matter, which takes all the content
         found = Mistakes()
         for place in _twice("$", json.loads(text, object_pairs_hook=_marked, parse_int=str, parse_float=str)):
             found.add("is given twice in this object; keep one", place)
         found.end()
+    except UnicodeError as error:
+        raise InvalidInputError(f"not a JSON document: {error}", "$") from error
     except RecursionError as error:
         raise InvalidInputError("nested too deeply to be read", "$") from error
 

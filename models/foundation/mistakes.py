@@ -12,7 +12,7 @@ import operator
 import re
 import types
 import typing
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Annotated, Any, NamedTuple
 
 import msgspec
@@ -37,17 +37,14 @@ _AMOUNT = re.compile(r"\s*([-+]?\d+\.?\d*(?:[eE][-+]?\d+)?)\s*(\S.*)?")
 
 
 class Mistakes(list[InvalidInputError]):
-    """Mistakes that do not depend on each other; what a check refuses ``with`` it waits for `end`."""
+    """Mistakes that do not depend on each other, kept until `end`."""
 
-    def __enter__(self) -> None:
-        """Begin a check."""
-
-    def __exit__(self, _kind: object, error: BaseException | None, _at: object) -> bool:
-        """Keep what it refuses."""
-        if not isinstance(error, InvalidInputError):
-            return False
-        self += error.mistakes
-        return True
+    def check(self, check: Callable[..., object], *given: object) -> None:
+        """Run a check, and keep what it refuses."""
+        try:
+            check(*given)
+        except InvalidInputError as error:
+            self += error.mistakes
 
     def add(self, message: str, path: str) -> None:
         """Keep one that is found otherwise."""

@@ -100,17 +100,22 @@ class ComputeTable(Checked, frozen=True, kw_only=True):
     dataset: Name | None = None
 
 
-class Model(Checked, frozen=True, kw_only=True):
-    """A full or compressed model m."""
+class SetupModel(Checked, frozen=True, kw_only=True):
+    """A model m, full or compressed, but for its improvement."""
 
     name: Name
     size: Annotated[NonNegative, Meta(description="s(m), sent once per epoch [size]")]
-    improvement: Improvement
     demand: Annotated[Positive, Meta(description="resource x time per unit of data")] = 1.0
     compute: Annotated[tuple[ComputeTable, ...], Meta(min_length=1)] | None = None
     memory: (
         Annotated[NonNegative, Meta(description="that a node needs; absent: it fits on every cluster")] | None
     ) = None
+
+
+class Model(SetupModel, frozen=True, kw_only=True):
+    """A full or compressed model m."""
+
+    improvement: Improvement
 
     def validate(self) -> None:
         """Require one table for all data, or one per dataset."""
@@ -143,10 +148,9 @@ class Switch(Checked, frozen=True, kw_only=True, rename={"previous": "from", "fo
     law: SwitchLaw
 
 
-class Target(Checked, frozen=True, kw_only=True):
-    """What has to be reached, and within which limits."""
+class Goal(Checked, frozen=True, kw_only=True):
+    """A target, but for where training begins."""
 
-    initial_loss: Annotated[float, Meta(description="l(0)")]
     maximum_loss: Annotated[float, Meta(description="l_max, bound on the quantile of the final loss")]
     quantile_level: Annotated[float, Meta(gt=0, lt=1, description="omega")]
     maximum_epochs: Annotated[int, Meta(ge=0, le=1_000_000, description="K_max")]
@@ -154,14 +158,20 @@ class Target(Checked, frozen=True, kw_only=True):
     round_deadline: (
         Annotated[Positive, Meta(description="tau, for every epoch; absent: none [time]")] | None
     ) = None
-    initial_model: (
-        Annotated[Name, Meta(description="model before epoch 1; absent: epoch 1 is no switch")] | None
-    ) = None
     deployable: (
         Annotated[
             tuple[Name, ...], Meta(min_length=1, description="models that may be the last; absent: all")
         ]
         | None
+    ) = None
+
+
+class Target(Goal, frozen=True, kw_only=True):
+    """What has to be reached, and within which limits."""
+
+    initial_loss: Annotated[float, Meta(description="l(0)")]
+    initial_model: (
+        Annotated[Name, Meta(description="model before epoch 1; absent: epoch 1 is no switch")] | None
     ) = None
 
     @property
@@ -232,17 +242,14 @@ class Instance(Shown, Document, frozen=True, kw_only=True):
         """Check everything that spans more than one field."""
         found = Mistakes()
         for path, keys in self._keys():
-            with found:
-                require_unique(keys, path)
+            found.check(require_unique, keys, path)
         for path, name, known in () if found else self._references():  # which of two is not known
-            with found:
-                require_known(name, known, path)
+            found.check(require_known, name, known, path)
         # what is looked up by its name waits for the names
         named = () if found else (self._require_allowed_transfers, self._require_data, self._require_traced)
         further = (self._require_other_models, self._require_long_tables, self._validate_laws)
         for check in (*further, *named, self._refuse_tiny_losses, self._refuse_free_time):
-            with found:
-                check()
+            found.check(check)
         found.end()
 
     @functools.cached_property
@@ -528,6 +535,7 @@ __all__ = [
     "ConstantImprovement",
     "DataLaw",
     "Dataset",
+    "Goal",
     "Improvement",
     "Instance",
     "InverseLogDataLaw",
@@ -537,6 +545,7 @@ __all__ = [
     "NodeGroup",
     "PowerDataLaw",
     "Provenance",
+    "SetupModel",
     "SubsetEpochs",
     "Switch",
     "TableDataLaw",

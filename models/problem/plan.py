@@ -141,10 +141,8 @@ class Plan(Shown, Document, frozen=True, kw_only=True):
                 "$.instance",
             )
         found = Mistakes()
-        with found:
-            require_data(self.data, instance, "$.data")
-        with found:
-            require_trained(self.epochs, instance, "$.epochs")
+        found.check(require_data, self.data, instance, "$.data")
+        found.check(require_trained, self.epochs, instance, "$.epochs")
         found.end()  # what follows goes by names
         given = {row.cluster for row in self.data}
         for index, epoch in enumerate(self.epochs):
@@ -182,16 +180,12 @@ def require_data(rows: Sequence[ClusterData], instance: "Instance", path: str) -
     """Refuse clusters and datasets at ``path`` that the instance does not have, or that are listed twice."""
     clusters, datasets = (_names(items) for items in (instance.clusters, instance.datasets))
     found = Mistakes()
-    with found:
-        require_unique([row.cluster for row in rows], path)
+    found.check(require_unique, [row.cluster for row in rows], path)
     for index, row in enumerate(rows):
-        with found:
-            require_known(row.cluster, clusters, f"{path}[{index}].cluster")
-        with found:
-            require_unique(row.datasets, f"{path}[{index}].datasets")
+        found.check(require_known, row.cluster, clusters, f"{path}[{index}].cluster")
+        found.check(require_unique, row.datasets, f"{path}[{index}].datasets")
         for position, name in enumerate(row.datasets):
-            with found:
-                require_known(name, datasets, f"{path}[{index}].datasets[{position}]")
+            found.check(require_known, name, datasets, f"{path}[{index}].datasets[{position}]")
     found.end()
 
 
@@ -200,10 +194,8 @@ def require_trained(rows: "Sequence[PlannedEpoch | Stage]", instance: "Instance"
     models, clusters = (_names(items) for items in (instance.models, instance.clusters))
     found = Mistakes()
     for index, row in enumerate(rows):
-        with found:
-            require_known(row.model, models, f"{path}[{index}].model")
-        with found:
-            require_known(row.cluster, clusters, f"{path}[{index}].cluster")
+        found.check(require_known, row.model, models, f"{path}[{index}].model")
+        found.check(require_known, row.cluster, clusters, f"{path}[{index}].cluster")
     found.end()
 
 

@@ -154,15 +154,11 @@ class Policy(Shown, Document, frozen=True, kw_only=True):
     def validate(self) -> None:
         """Check what refers to what."""
         found = Mistakes()
-        with found:
-            self._validate_start()
-        with found:
-            self._validate_fraction()
+        found.check(self._validate_start)
+        found.check(self._validate_fraction)
         for number, node in enumerate(self.nodes):
-            with found:
-                self._validate_rows(node, f".nodes[{number}]")
-            with found:
-                self._validate_trainings(node, f".nodes[{number}]")
+            found.check(self._validate_rows, node, f".nodes[{number}]")
+            found.check(self._validate_trainings, node, f".nodes[{number}]")
         found.end()
 
     def _validate_start(self) -> None:

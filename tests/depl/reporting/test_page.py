@@ -2,6 +2,7 @@
 
 import functools
 import importlib
+import json
 import math
 import re
 from dataclasses import replace
@@ -10,6 +11,7 @@ from xml.etree import ElementTree
 
 import msgspec
 import pytest
+from scipy import stats
 
 import depl
 from depl.models.foundation import deadline as clock_module
@@ -25,6 +27,7 @@ from depl.reporting import facts as facts_module
 from depl.reporting import page as page_module
 from depl.reporting import words
 from depl.reporting.facts import facts_of
+from depl.reporting.fresh import read_certificate
 from depl.reporting.page import Source, page_of
 from tests.cases.memory_cases import FAR, FULL, instance_of
 from tests.cases.traced_law_cases import halves, plan_of
@@ -139,6 +142,25 @@ def test_the_page_is_whole_runs_nothing_and_has_the_numbers_of_evaluation_verifi
             known = [cost, cost, "0 %", str(result.epochs), time, "the same plan", "proved cheapest"]
         assert row == [f"{level:g}{' (asked)' * (level == 0.7)}", "auto", *known]
     assert rows[-1] == ["0.7 (asked)", "density-greedy", *["-"] * 6, "refused: too <small>"]
+
+
+def test_fresh_runs_are_counted_anew_for_the_page_and_equations_are_folded_away(tiny):
+    instance, plan = tiny
+    answer = {"target": 6.5, "level": 0.7, "confidence": 0.95, "runs": 20, "exceedances": 2}
+    answer |= {"schedule": "2 full@cloud, 1 pruned@edge", "certified": False, "greatest_violation": 0}
+    found = read_certificate(json.dumps(answer), instance, plan)
+    page = depl.report(instance, plan, prices=False, certificate=found).html
+    promise = Seen(page).sections["promise"]
+    kept = 1 - stats.beta.ppf(0.95, 3, 18)  # Clopper and Pearson, by scipy's beta
+    assert "of 20 fresh runs of this plan, 2 ended above the loss of 6.5. With confidence 0.95, " in promise
+    assert f"at least {math.floor(kept * 1e4) / 1e4:g}; asked is 0.7: certified." in promise
+    assert "Whether new runs follow" not in promise
+    assert {"details", "summary"} <= Seen(page).tags
+    assert "details" not in Seen(page_with(instance, too_short(plan)).html).tags  # a failure is to be seen
+    for name, value in (("target", 7.0), ("exceedances", 21), ("schedule", "")):
+        with pytest.raises(InvalidInputError) as caught:
+            read_certificate(json.dumps(answer | {name: value}), instance, plan)
+        assert caught.value.path == f"$.{name}"
 
 
 def without_proof(bound):
