@@ -205,8 +205,8 @@ def test_a_family_of_the_users_own_chooses_every_field_of_its_targets():
     [
         ({}, r"\$\.targets"),
         ({"9": {"maximum_loss": 8}}, r"\$\.targets: the key '9' must be the value of maximum_loss, 8"),
-        ({"8": {"maximum_loss": 8, "maximum_tme": 3}}, r"\$\.targets\["8"\].*maximum_tme"),
-        ({"8": {"maximum_loss": 8, "maximum_time": 0}}, r"\$\.targets\["8"\]\.maximum_time"),
+        ({"8": {"maximum_loss": 8, "maximum_tme": 3}}, r'\$\.targets\["8"\]\.maximum_tme'),
+        ({"8": {"maximum_loss": 8, "maximum_time": 0}}, r'\$\.targets\["8"\]\.maximum_time'),
         (
             {"8": {"maximum_loss": 8, "maximum_epochs": 9}},
             r"target '8' makes an invalid instance: .*compute",
