@@ -58,8 +58,7 @@ def certify(
     Examples
     --------
     >>> import numpy as np
-    >>> from depl.models.traces.metrics import TARGETS
-    from depl.models.traces.table import Traces
+    >>> from depl.models.traces.table import Traces
     >>> rng, epochs = np.random.default_rng(0), 9
     >>> seeds = np.repeat([f"seed-{number}" for number in range(80)], epochs)
     >>> losses = np.tile(np.arange(epochs, 0.0, -1.0), 80) + rng.normal(0.0, 0.2, 80 * epochs)

@@ -154,7 +154,7 @@ def decode(text: str | bytes, kind: type[T]) -> T:
         if not isinstance(error.__cause__, msgspec.ValidationError):  # it is no JSON
             raise
         command = getattr(kind, "schema_command", SCHEMA_COMMAND)
-        wrong = mistakes_of(msgspec.json.decode(text), kind, "$", command)
+        wrong = mistakes_of(peek(text, object), kind, "$", command)  # which is JSON to its end, or refused
     wrong.check(require_single_keys, text)
     wrong.end()
     return found

@@ -143,6 +143,7 @@ def test_a_document_opens_with_its_format_and_version_and_ends_with_a_line_break
             "no such field; did you mean 'name'?",
         ),
         ('{"format": "test-route", "version": 3, "name": "a "}', "$.name", "matching regex"),
+        ('{"format": "test-route", "version": 3, "name": 5, "legs": [1,}', "$", "not a JSON document"),
     ],
 )
 def test_a_document_that_cannot_be_read_is_refused_with_its_place(text, path, message):

@@ -196,7 +196,7 @@ ROWS = ([cell.strip() for cell in row.split("|")] for row in WRONG_COLUMNS.strip
     [
         *((json.loads(changes), place, message) for changes, place, message in ROWS),
         ({"loss": np.array([2, "x"], dtype=object)}, "", "no npz file of columns"),
-        ({"provenance": "[" * 10**5}, ", column provenance", "object"),
+        ({"provenance": "[" * 10**5}, ", column provenance", "nested too deeply"),
         ({"epoch": np.array([2**63, 2**63 + 1], dtype=np.uint64)}, ", column epoch", "beyond 64 bits"),
         ({"loss": np.array([1, 1e300]).astype("g") ** 9}, ", column loss, row 1", "finite number, not inf"),
     ],

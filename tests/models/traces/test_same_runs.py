@@ -257,7 +257,7 @@ TORN = """
 {"runs": [{"name": "a", "losses": "AB"}, {"name": "b", "losses": "A"}]} | $.runs[1].losses
 {"runs": [{"name": "a", "losses": "A-"}]} | $.runs[0].losses
 {"runs": [{"name": "a", "losses": "AB\\n"}]} | $.runs[0].losses
-{"runs": [{"losses": "AB"}]} | $.runs[0]
+{"runs": [{"losses": "AB"}]} | $.runs[0].name
 {"unit": 0} | $.unit
 {"resolution": -1} | $.resolution
 """
