@@ -24,11 +24,11 @@ from depl.starting import Ending, arm, disarm
 
 _LONGEST_TRACE = 20_000
 
-FIRST = ("instances", "solve", "check", "explain", "front", "report", "fit", "certify", "policy")
+FIRST = ("start", "instances", "solve", "check", "explain", "front", "report", "fit", "certify")
 """Commands that the first screen explains; of others it has the names."""
 
 OTHERS = {
-    "runs and logs": ("traces", "diagnose", "train", "replan"),
+    "runs and logs": ("traces", "diagnose", "train", "policy", "replan"),
     "methods and measurements": ("methods", "program", "knapsack", "bench", "figures"),
     "learning and setting up": ("demo", "lessons", "warm-up", "completion"),
 }

@@ -5,15 +5,20 @@ whole-line comments that begin with ``//``.
 """
 
 import os
+from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
 
 from depl.instances.shipped import strip_comments
 from depl.instances.template import FOLDER
-from depl.models.estimation.setup import Setup
+from depl.models.estimation.reachable import Reach
+from depl.models.estimation.setup import Setup, SetupModel, SetupTarget
 from depl.models.foundation.documents import read_text
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.names import advice
+from depl.models.foundation.wording import rounded_up
+from depl.models.problem.instance import Cluster, Dataset, Provenance
+from depl.models.traces.table import Traces
 
 _FOLDER = resources.files("depl.instances") / "data" / "setups"
 
@@ -62,3 +67,34 @@ def setup_template() -> str:
     'my-training'
     """
     return (FOLDER / "setup.jsonc").read_text(encoding="utf-8")
+
+
+def setup_of(
+    traces: Traces, reach: Reach | None, told: Mapping[str, Mapping[str, float]], note: str
+) -> Setup:
+    """A setup for runs and what they reach; what is not ``told`` of price, capacity and work by name is 1."""
+    models, clusters = names_of(traces)
+    price, capacity, work = (told.get(name, {}) for name in ("price", "capacity", "work"))
+    level, loss = (0.9, 1.0) if reach is None else (reach.level, float(rounded_up(reach.loss, 3)))
+    epochs = int(traces.last_epochs.max())
+    return Setup(
+        name="my-training",
+        clusters=tuple(
+            Cluster(name=name, capacity=capacity.get(name, 1), bandwidth=1, unit_cost=price.get(name, 1))
+            for name in clusters
+        ),
+        datasets=(Dataset(name="all", volume=1),),
+        models=tuple(SetupModel(name=name, size=0, demand=work.get(name, 1)) for name in models),
+        target=SetupTarget(
+            maximum_loss=loss, quantile_level=level, maximum_epochs=epochs, maximum_time=epochs
+        ),
+        provenance=(Provenance(path="$", source="assumed", note=note),),
+    )
+
+
+def names_of(traces: Traces) -> tuple[list[str], list[str]]:
+    """Models and clusters of runs, in the order in which they were first trained."""
+    trained = [place for schedule in traces.schedules for place in schedule]
+    return list(dict.fromkeys(model for model, _ in trained)), list(
+        dict.fromkeys(name for _, name in trained)
+    )

@@ -144,21 +144,38 @@ def schema(options: Options) -> Answer:
 @instances.command("""\
 depl instances new --out mine.json
 depl solve mine.json
-depl instances new --setup --out setup.json  # for depl fit
+depl instances new --setup --from digits-alexnet --out setup.json  # for depl fit
 """)
 @_setup
+@option("--from RUNS", "fill the setup's models, clusters, epochs and target in from traces", name="runs")
 @option("--out FILE", "write it to this new file instead of printing it", given.to_write)
 def new(options: Options) -> Answer:
     """Print a commented instance to start from, or a setup."""
     from depl.instances.setups import setup_template
     from depl.instances.template import template
 
-    text = setup_template() if options.setup else template()
+    text, said = setup_template() if options.setup else template(), ""
+    if options.runs is not None:
+        text, said = _of_runs(options)
     if options.out is None:
-        return Answer(text.rstrip("\n"))
+        return Answer(text.rstrip("\n"), aside=said)
     if os.path.exists(options.out):
         raise InvalidInputError("exists already; choose another name, or remove it first", options.out)
-    return Answer("", aside=given.written(options.out, "template", text))
+    return Answer("", aside=given.written(options.out, "template", text) + said)
+
+
+def _of_runs(options: Options) -> tuple[str, str]:
+    """The setup for runs, and what of it they say."""
+    from depl.instances.setups import setup_of
+    from depl.instances.training.recorded import named_traces
+    from depl.models.estimation.reachable import reachable
+
+    if not options.setup:
+        raise InvalidInputError("is for a setup: say --setup, too", "--from")
+    reach = reachable(traces := named_traces(options.runs))
+    target = "" if reach is None else f", and a target that {reach.runs} of them reach with {reach.level:g}"
+    said = f"\nof the runs: models, clusters, epochs{target}; all else is an example to be replaced"
+    return setup_of(traces, reach, {}, "an example to be replaced").to_json(), said
 
 
 def _drawn(options: Options) -> tuple[depl.Instance, ...]:

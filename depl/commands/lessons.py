@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 from depl.commands import options as given
@@ -92,8 +89,7 @@ def export(options: Options) -> Answer:
         asked = " and ".join(str(lesson.number) for lesson in taught)
         having = ", ".join(str(lesson.number) for lesson in lessons() if kit_of(lesson))
         raise InvalidInputError(f"lesson {asked} has no kit; there is one for {having}", "--only")
-    if os.path.exists(options.to):
-        _refuse_existing(options.to, files, options.force)
+    given.refuse_existing(options.to, files, options.force)
     texts = {name: made() for name, made in files.items()}
     folder = make_folder(options.to)
     paths = [folder / name for name in texts]
@@ -107,15 +103,3 @@ def export(options: Options) -> Answer:
         json=as_json({"files": list(map(str, paths))}),
         aside=f"{counted(len(paths), 'file')} written",
     )
-
-
-def _refuse_existing(folder: str, names: Iterable[str], force: bool) -> None:
-    """Refuse before any lesson is run; a folder may hold other files."""
-    if not os.path.isdir(folder):
-        raise InvalidInputError("is no folder; name another one", folder)
-    there = [str(path) for name in names if (path := Path(folder) / name).exists()]
-    if there and not force:
-        more = f", and so do {len(there) - 1} of the other files" if len(there) > 1 else ""
-        raise InvalidInputError(
-            f"exists already{more}; replace with --force, or name another folder", there[0]
-        )

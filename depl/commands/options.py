@@ -558,6 +558,18 @@ def make_folder(path: str) -> Path:
     return folder
 
 
+def refuse_existing(folder: str, names: Iterable[str], force: bool) -> None:
+    """Refuse before any work files that a folder has, which may hold others, or what is no folder."""
+    if os.path.exists(folder) and not os.path.isdir(folder):
+        raise InvalidInputError("is no folder; name another one", folder)
+    there = [str(path) for name in names if (path := Path(folder) / name).exists()]
+    if there and not force:
+        more = f", and so do {len(there) - 1} of the other files" if len(there) > 1 else ""
+        raise InvalidInputError(
+            f"exists already{more}; replace with --force, or name another folder", there[0]
+        )
+
+
 def written(path: str | None, what: str, document: Any) -> str:
     """Write a document, or its text, to the file that is named for it, and say so; or that there is none."""
     from depl.models.foundation.documents import write_text

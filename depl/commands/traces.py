@@ -91,15 +91,16 @@ _OF_RUNS = (
         multiple=True,
     ),
 )
-_RUNS = ("leave_out", "diverged", "cut_at_random")
+RUNS = ("leave_out", "diverged", "cut_at_random")
 """What is said of single runs."""
 
 
-def of_logs(required: bool = False) -> Callable[[F], F]:
+def of_logs(
+    required: bool = False,
+    also: str = "; with it TRACES may be logs of a training tool, as 'depl traces import' reads",
+) -> Callable[[F], F]:
     """What says how logs of training tools are to be read; with ``required`` the loss has to be named."""
-    loss = "what the tool calls the held-out loss"
-    if not required:
-        loss += "; with it TRACES may be logs of a training tool, as 'depl traces import' reads"
+    loss = f"what the tool calls the held-out loss{'' if required else also}"
     return given.together(*_OF_RUNS, option("--loss KEY", loss, required=required), *_OF_LOGS)
 
 
@@ -165,7 +166,7 @@ def log_words(choices: Choices, but: Sequence[str] = ()) -> list[str]:
 
 def fresh_words(options: Options) -> list[str]:
     """The same for logs of fresh runs, of which it is not said what was trained where, or of single ones."""
-    return log_words(choices_of(options), ("stages", "stages_from", *_RUNS))
+    return log_words(choices_of(options), ("stages", "stages_from", *RUNS))
 
 
 def same_runs(options: Options) -> str:
@@ -182,7 +183,7 @@ def named(options: Options) -> Traces:
     choices = choices_of(options)
     if options.loss is not None:
         return import_logs(options.traces, choices).traces
-    told = log_words(choices, _RUNS)
+    told = log_words(choices, RUNS)
     if told:
         raise InvalidInputError("says how to read logs: name their loss, too, by --loss KEY", told[0])
     if len(options.traces) > 1:

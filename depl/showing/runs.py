@@ -13,7 +13,7 @@ import numpy as np
 
 from depl.models.estimation.binomial import Verdict, design
 from depl.models.estimation.certificate import Certificate, HeldOut, QuantileBound
-from depl.models.estimation.choices import CARE, plans_needed
+from depl.models.estimation.choices import CARE, PROMISED, plans_needed
 from depl.models.estimation.diagnosis import Diagnosis
 from depl.models.estimation.fit import TracesFit, fit_rows, schedule_label
 from depl.models.estimation.independence import USABLE
@@ -137,9 +137,6 @@ def _read(found: Imported) -> Pairs:
     if traces.lost:
         yield "lost", f"{len(traces.lost)}, which fit and certify count as misses: {listed(traces.lost)}"
 
-
-PROMISED = (0.8, 0.9, 0.95, 0.99)
-"""Probabilities that promises are usually asked for."""
 
 CONFIDENCE = 0.95
 

@@ -14,6 +14,10 @@ CARE = 0.95
 """Share of the plans held out that end off the law by no more than the careful deviation."""
 
 
+PROMISED = (0.8, 0.9, 0.95, 0.99)
+"""Probabilities that promises are usually asked for."""
+
+
 def plans_needed(care: float) -> int:
     """Fewest plans held out that have a margin for the share ``care``: 19 for 0.95.
 

@@ -92,7 +92,10 @@ def test_every_help_says_what_a_command_does_fits_its_width_and_ends_with_its_ex
         assert any(line.startswith(f"depl {name}".rstrip()) for line in command.examples), name
 
 
-SLOW = ("demo", "train", "certify", "diagnose", "fit", "traces", "policy", "figures", "warm-up", "bench")
+SLOW = (
+    *("start", "demo", "train", "certify", "diagnose", "fit", "traces", "policy"),
+    *("figures", "warm-up", "bench"),
+)
 """Their examples train, plan, draw or measure for long, or read a reader's own files."""
 QUICK = [
     name

@@ -22,7 +22,7 @@ from tests.cases.training_cases import small_family
 LEAVES = dict(leaves())
 
 USAGE = """
-dance | there is no command 'dance'; known are instances, solve,
+dance | there is no command 'dance'; known are start, instances, solve,
 -v | there is no option -v; known are --version, --help
 solve tiny -json | there is no option -json; did you mean '--json'?
 instances lsit | there is no action 'lsit'; did you mean 'list'?
@@ -44,6 +44,8 @@ policy solve two.json --switch-epochs 4;6 | must be epochs such as 4,6,8 or 4-34
 policy solve two.json --data site | must be a cluster and datasets such as edge=lidar,archive, not 'site'
 lessons export 0 --to new | 0
 report instance.json plan.json --time-limit 0 | must be positive
+start runs.csv --price edge=-2 | argument --price: -2.0 is not in the range x>0
+start runs.csv --time-limit 0 | must be positive and finite seconds
 bench run paper --seconds 0 | --seconds: must be positive
 bench run paper --workers 0 | --workers:
 fit runs.csv --template setup.json --out a.json --diverged -3 | -3 is no number of runs from 0 to 1000
@@ -114,6 +116,13 @@ figures --paper 7 --methods nobody --out . | nobody
 figures --paper 2 a.npz b.npz --out . | one file of traces
 instances make --models 3 --out new | --models: sizes are those of heterogeneous and regions instances
 instances new --out instance.json | exists already
+instances new --from runs.csv | --from: is for a setup: say --setup, too
+start nowhere | nowhere: cannot be read (No such file or directory)
+start runs.csv --first 1 | --capacity far=N
+start runs.csv --loss loss --first 1 --price nowhere=2 | --price: there is no 'nowhere'; known are
+start . --out plan | --out: lies among the logs
+start runs.csv --out items.txt | items.txt: is no folder; name another one
+start runs.csv --loss loss --first 1 --template none | no shipped setup and no file is called 'none'
 knapsack bad-items | line 3: weight is 'x'
 knapsack any --chance --via milp | proves no probability
 knapsack two-sacks.csv --instance 3 | holds 2 instances; there is no number 3
