@@ -129,7 +129,7 @@ class _Asked:
         from depl.models.foundation.wording import aligned
 
         if self.missing:
-            lines = ["nobody answers, and these are missing, each with the option that gives it:"]
+            lines = ["nothing can be asked here, and these are missing, each with the option that gives it:"]
             lines += aligned(list(self.missing.items()))
             lines += [f"and the logs cannot be read: {self.refused}"] if self.refused else []
             raise InvalidInputError("\n".join(lines))
@@ -198,7 +198,7 @@ def _otherwise(options: Options, text: str) -> Options | None:
 
 
 def _loss(asked: _Asked, runs: Sequence[LoggedRun]) -> str:
-    """The key of the held-out loss; a likely one, for what else is missing, where nobody answers."""
+    """The key of the held-out loss; a likely one, for what else is missing, where it is not told."""
     from depl.models.tool_logs.epochs import EPOCH_KEYS, STEP_KEYS
 
     logged = [item for run in runs for point in run.points for item in point.values.items()]

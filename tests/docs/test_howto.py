@@ -51,8 +51,8 @@ def blocks(text: str) -> Iterator[tuple[str, dict[str, str], str]]:
 
 
 def lines(console: str) -> list[list[str]]:
-    """What is typed after every ``$``, and what the page shows below it."""
-    first, *parts = re.split(r"(?m)^\$ ", console)
+    """What is typed after every ``$``, also on several lines, and what the page shows below it."""
+    first, *parts = re.split(r"(?m)^\$ ", console.replace("\\\n", ""))
     assert first == "", "a console block begins with $"
     return [[*part.partition("\n")[::2]] for part in parts]
 

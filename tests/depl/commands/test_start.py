@@ -147,7 +147,7 @@ TYPED = {
     "until the input ends": (
         [*KERAS, *GIVEN],
         [("Enter if", "\n"), ("resources x time", "\x04")],
-        (2, "nobody answers, and these are missing", set()),
+        (2, "nothing can be asked here, and these are missing", set()),
     ),
     "until Ctrl-C": (
         KERAS,
