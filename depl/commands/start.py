@@ -271,11 +271,11 @@ def _ask_target(asked: _Asked, target: dict[str, Any], traces: Traces | None) ->
     from depl.models.estimation.reachable import reachable
     from depl.models.foundation.wording import rounded_up
 
-    reach = None if traces is None else reachable(traces)
+    reach = None if traces is None or None not in target.values() else reachable(traces)
     for key, (way, what, kind) in _TARGET.items():
         like = f"{reach.level:g}" if reach and key == "quantile_level" else None
         level = target["quantile_level"] or (reach and reach.level)
-        if key == "maximum_loss" and traces is not None and level is not None:
+        if key == "maximum_loss" and target[key] is None and traces is not None and level is not None:
             reach = reachable(traces, level)
             like = reach and rounded_up(reach.loss, 3)
             what += f"; no schedule has the runs that {level:g} takes"

@@ -3,11 +3,12 @@
 import fcntl
 import os
 import pty
+import select
 import signal
 import subprocess
 import sys
 import termios
-import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,7 @@ $ start {LOGS}/keras/csv --loss val_loss --price edge=1
 a plan with its runs, its files and the commands that judge it; what was written is taken again
 $ start {LOGS}/jsonl --loss val_loss {NUMBERS} --target 0.468
 24 runs of jsonl, recognised by
+Decided here (the setup says otherwise, and depl start takes it as --template): the data are on all clusters
 at least 0.9230769, certified under the fitted law; asked 0.9 rests on 12 runs of this plan and one more
 files plan/setup.json, plan/runs.csv, plan/instance.json, plan/plan.json, plan/plan.png
 depl check plan/instance.json plan/plan.json
@@ -58,7 +60,7 @@ $ start {LOGS}/jsonl --loss val_loss --template plan/setup.json --force --omega 
 $ start {LOGS}/jsonl --loss val_loss --template plan/setup.json --out other --omega 0.95 --target 0.5
 = 3
 what helps more runs of one schedule what helps --omega 0.9, at which 12 runs of one plan promise the target
-$ start {LOGS}/jsonl --loss val_loss --template plan/setup.json --out other --force --omega 0.9 --maximum-time 0.1
+$ start {LOGS}/jsonl --loss val_loss --template plan/setup.json --force --omega 0.9 --maximum-time 1e-3
 = 3
 what helps more time (--maximum-time) or capacity
 
@@ -96,17 +98,22 @@ def ask_at_a_terminal(here: Path, words: list[str], answers: list[tuple[str, str
         preexec_fn=own_terminal,
     ) as process:
         os.close(slave)
-        threading.Timer(100, process.kill).start()
-        said, shown = "", 0
+        said, shown, key, end = "", 0, b"", time.monotonic() + 100
         while True:
+            if not select.select([master], [], [], 1)[0]:
+                if time.monotonic() > end:
+                    process.kill()
+                elif key == b"\x03":  # which Python may miss right before it begins to wait for a line
+                    os.write(master, key)
+                continue
             try:
                 part = os.read(master, 2**16).decode()
             except OSError:  # its end
                 break
             said = said + part.replace("\r\n", "\n")
             if answers and answers[0][0] in said[shown:] and said.endswith(": "):
-                os.write(master, answers.pop(0)[1].encode())
-                shown = len(said)
+                key, shown = answers.pop(0)[1].encode(), len(said)
+                os.write(master, key)
     os.close(master)
     assert not answers, said
     return process.returncode, said
