@@ -12,12 +12,12 @@ from pathlib import Path
 from depl.instances.shipped import strip_comments
 from depl.instances.template import FOLDER
 from depl.models.estimation.reachable import Reach
-from depl.models.estimation.setup import Setup, SetupModel, SetupTarget
+from depl.models.estimation.setup import Setup, SetupTarget
 from depl.models.foundation.documents import read_text
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.names import advice
 from depl.models.foundation.wording import rounded_up
-from depl.models.problem.instance import Cluster, Dataset, Provenance
+from depl.models.problem.instance import Cluster, Dataset, Provenance, SetupModel
 from depl.models.traces.table import Traces
 
 _FOLDER = resources.files("depl.instances") / "data" / "setups"

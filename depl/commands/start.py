@@ -19,7 +19,6 @@ from click.core import ParameterSource
 import depl
 from depl.commands import options as given
 from depl.commands.answer import Answer, code_of
-from depl.commands.fit import judged
 from depl.commands.options import Options, option
 from depl.commands.printable import as_json, fields, printable
 from depl.commands.traces import RUNS, choices_of, fresh_words, import_, log_words, lost_runs, of_logs
@@ -307,7 +306,6 @@ def _answer(
 ) -> Answer:
     """What was read, unless it was shown before, and decided; the plan, and what comes next."""
     from depl.models.evaluation.traced_law import runs_to_carry
-    from depl.models.tool_logs.stages import told
     from depl.showing import facts, view
 
     out, there = shlex.quote(options.out), [f"{options.out}/{name}" for name in FILES]
@@ -318,13 +316,16 @@ def _answer(
         instance.target,
     )
     if result.plan is not None:
-        fresh, needed = fresh_words(options), runs_to_carry(target.quantile_level, 0.95)
-        if options.stages:
-            fresh += ["--stages", told(tuple((one.model, one.cluster) for one in result.plan.epochs))]
-        stands, plan = f"{out}/instance.json", f"{out}/plan.json"
+        needed, stands, plan = (
+            runs_to_carry(target.quantile_level, 0.95),
+            f"{out}/instance.json",
+            f"{out}/plan.json",
+        )
         lines = [f"depl check {stands} {plan}", f"depl report {stands} {plan} --out {out}/report.html"]
-        lines += judged(instance, stands, plan, shlex.join(fresh))
-        lines[-1] += f"   # {needed} runs or more, all below the target"
+        fresh = shlex.join(fresh_words(options))
+        lines.append(
+            f"depl certify FRESH-LOGS {fresh} --plan {plan} --chosen-by {stands}   # {needed} runs or more"
+        )
         pairs += [("again", f"{again}   # asks nothing")]
     else:
         helping = list(_helping(read.traces, target.quantile_level, target.maximum_loss))

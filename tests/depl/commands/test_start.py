@@ -43,8 +43,7 @@ Decided here (the setup says otherwise, and depl start takes it as --template): 
 at least 0.9230769, certified under the fitted law; asked 0.9 rests on 12 runs of this plan and one more
 files plan/setup.json, plan/runs.csv, plan/instance.json, plan/plan.json, plan/plan.png
 depl check plan/instance.json plan/plan.json
-depl traces import FRESH-LOGS --loss val_loss --out fresh.csv depl certify fresh.csv --target 0.468
---omega 0.9 --plan plan/plan.json --chosen-by plan/instance.json # 29 runs or more
+depl certify FRESH-LOGS --loss val_loss --plan plan/plan.json --chosen-by plan/instance.json # 29 runs or more
 $ check plan/instance.json plan/plan.json
 $ start {LOGS}/jsonl --loss val_loss --template plan/setup.json
 = 2
