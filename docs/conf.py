@@ -33,6 +33,7 @@ html_theme_options = {
 }
 html_static_path = ["_static"]
 html_css_files = ["depl.css", "lessons.css"]
+html_js_files = ["cards.js"]
 html_math_renderer = "mathml"
 html_show_copyright = False
 # What is copied is what is typed: neither prompts nor output.

@@ -113,10 +113,10 @@ def _groups(own: _Tried) -> Table:
     """By every label that has several values: ratios, the worst mean first."""
     rows: list[tuple[Cell, ...]] = []
     for label in dict.fromkeys(label for item, _ in own for label in item.labels):
-        by_value: dict[Cell, list[Trial]] = {}
+        by_value: dict[str, list[Trial]] = {}
         for item, trial in own:
             if label in item.labels:
-                by_value.setdefault(item.labels[label], []).append(trial)
+                by_value.setdefault(str(item.labels[label]).removesuffix(".0"), []).append(trial)
         for value, group in by_value.items() if len(by_value) in _VALUES else ():
             known = [over for trial in group if (over := _over(trial)) is not None]
             mean, largest = (float(np.mean(known)), max(known)) if known else (None, None)

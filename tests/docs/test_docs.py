@@ -150,7 +150,7 @@ def test_the_pages_build_without_a_warning(tmp_path: Path) -> None:
     assert all(said in errata for said in ("<math ", "<mn>0.75</mn>", 'class="mobile-header"'))
     assert [f'id="erratum-e{number}"' in errata for number in range(1, 15)] == [True] * 14
     assert list((tmp_path / "html" / "_static" / "fonts").glob("*.woff2"))
-    assert (tmp_path / "html" / "_static" / "copybutton.js").exists()
+    assert all((tmp_path / "html" / "_static" / name).exists() for name in ("copybutton.js", "cards.js"))
     assert "url=../tutorials/logs.html" in (tmp_path / "html" / "howto" / "traces.html").read_text("utf-8")
     assert all(any(f"{name}.svg" in page for page in pages) for name in ("system", "loop"))
     outside = r'<mo>\.</mo>\s*<mn>|<(script|link|img)[^>]*(src|href)="(https?:)?//|Adding a table of contents'
