@@ -48,6 +48,8 @@ _TARGET = {
     "maximum_loss": ("--target L", "l_max, the loss that is to be reached", given.NUMBER),
 }
 _MODEL, _CLUSTER = "--model KEY, or --stages MODEL@CLUSTER", "--cluster KEY, or --cluster-name NAME"
+_INSTEAD = {"stages": ("model", "cluster", "cluster_name"), "model": ("stages",)}
+_INSTEAD |= {"cluster": ("stages", "cluster_name"), "cluster_name": ("stages", "cluster")}
 _OTHERWISE = "Enter if this is what was trained; if not, an option that reads it otherwise, as --first 1"
 _HELD_OUT = re.compile("val|eval|test|held|central", re.IGNORECASE)
 
@@ -192,6 +194,7 @@ def _otherwise(options: Options, text: str) -> Options | None:
         value = context.params[name]
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             beside = name in RUNS or (name == "stages" and "=" in value[0])
+            told |= {other: () if other == "stages" else None for other in _INSTEAD.get(name, ())}
             told[name] = (*(told[name] or ()), *value) if beside else value
     return Options(**told) if words else None
 
@@ -219,8 +222,8 @@ def _places(asked: _Asked, runs: Sequence[LoggedRun]) -> dict[str, Any]:
     """What tells which model was trained where, if logs do not say it under the usual keys."""
     from depl.models.tool_logs.stages import stages_by_pattern
 
-    logged = [(run, item) for run in runs for point in run.points for item in point.values.items()]
-    texts = dict.fromkeys(key for _, (key, value) in logged if isinstance(value, str))
+    logged = [item for run in runs for point in run.points for item in point.values.items()]
+    texts = dict.fromkeys(key for key, value in logged if isinstance(value, str))
     keys, found = [key for key in (*runs[0].settings, *texts) if key != "run"], dict[str, Any]()
 
     def read(text: str) -> str:
@@ -308,27 +311,22 @@ def _answer(
     from depl.models.evaluation.traced_law import runs_to_carry
     from depl.showing import facts, view
 
-    out, there = shlex.quote(options.out), [f"{options.out}/{name}" for name in FILES]
-    words = shlex.join([*options.paths, *log_words(choices_of(options))])
-    again = f"depl start {words} --out {out} --template {out}/setup.json --force"
-    pairs, target = (
-        [("files", ", ".join(there := [name for name in there if Path(name).exists()]))],
-        instance.target,
+    out, level = shlex.quote(options.out), instance.target.quantile_level
+    there = [path for name in FILES if Path(path := f"{options.out}/{name}").exists()]
+    words, pairs = (
+        shlex.join([*options.paths, *log_words(choices_of(options))]),
+        [("files", ", ".join(there))],
     )
+    again = f"depl start {words} --out {out} --template {out}/setup.json --force"
     if result.plan is not None:
-        needed, stands, plan = (
-            runs_to_carry(target.quantile_level, 0.95),
-            f"{out}/instance.json",
-            f"{out}/plan.json",
-        )
+        stands, plan, needed = f"{out}/instance.json", f"{out}/plan.json", runs_to_carry(level, 0.95)
+        judging = f"{shlex.join(fresh_words(options))} --plan {plan} --chosen-by {stands}"
         lines = [f"depl check {stands} {plan}", f"depl report {stands} {plan} --out {out}/report.html"]
-        fresh = shlex.join(fresh_words(options))
-        lines.append(
-            f"depl certify FRESH-LOGS {fresh} --plan {plan} --chosen-by {stands}   # {needed} runs or more"
-        )
+        room = f"{needed} runs or more; a --target looser than the plan's leaves room for misses"
+        lines += [f"depl certify FRESH-LOGS {judging}   # {room}"]
         pairs += [("again", f"{again}   # asks nothing")]
     else:
-        helping = list(_helping(read.traces, target.quantile_level, target.maximum_loss))
+        helping = list(_helping(read.traces, level, instance.target.maximum_loss))
         pairs += [("what helps", line) for line in helping]
         lines = [f"{again} {line.partition(',')[0]}" for line in helping if line[0] == "-"] or [again]
     parts = ["" if shown else view(read).text(), _DECIDED.format(options.time_limit), view(result).text()]

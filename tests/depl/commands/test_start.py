@@ -133,6 +133,8 @@ TYPED = {
             ("did you mean '--first'?", "first 0\n"),
             ("give an option as it is shown", "--stages 'dense\n"),
             ("No closing quotation", "--stages dense@edge\n"),
+            ("dense@edge:16 |   24", "--model lr --cluster-name edge\n"),
+            ("does not say which model was trained where", "--stages dense@edge\n"),
             ("dense@edge:16 |   24", "\n"),
             ("edge: what one resource costs", "two\n"),
             ("'two' is not a valid number", "2\n"),
