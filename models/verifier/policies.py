@@ -89,7 +89,7 @@ def verify_policy(instance: Instance, policy: Policy) -> PolicyReport:
     if walk.errors or not all(item.ok for item in findings if item.equation == "law"):
         return PolicyReport(tuple(findings), None, policy)
     first = policy.nodes[policy.start].trainings
-    start = starting_losses(instance, (first[0].model, first[0].cluster) if first else None)
+    start = starting_losses(instance, next(((item.model, item.cluster) for item in first), None))
     if start is None:
         findings.append(undecided("l(0)", "no run tells the loss before the first epoch, or none is named"))
         return PolicyReport(tuple(findings), None, policy)

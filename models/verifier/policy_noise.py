@@ -48,14 +48,15 @@ _MOST_SUMS = 1_000_000
 class CellMasses(NamedTuple):
     """Probabilities of cells first, first + 1, ..., of those beside what was asked for, and what was lost.
 
-    ``doubt`` is what the former may be off in all, by more than rounding.
+    ``doubt`` is what the former may be off in all, by more than rounding. Tails as rare as `_FAR` are in none
+    of them: they are no more than rounding.
     """
 
     first: int
     masses: FloatArray
     below: float
     above: float
-    lost: float
+    lost: float = 0.0
     doubt: float = 0.0
 
 
@@ -94,13 +95,10 @@ class Noise:
                 values = np.add.outer(values, own).ravel()
                 weights = np.multiply.outer(weights, shares / shares.sum()).ravel()
         smooth = [item for item in increments if not is_discrete(item.law)]
-        mean = Fraction(0)
-        if len(smooth) > 1:
-            together, mean = normals_together(smooth)
-            smooth = list(together)
-        if len(smooth) > 2:
+        together, mean = normals_together(smooth)
+        if len(together) > 2:
             raise LookupError("the sum of more than two laws with densities")
-        return cls(values + float(mean), weights, tuple(smooth), tuple(increments))
+        return cls(values + float(mean), weights, together, tuple(increments))
 
     def exact_atoms(self) -> list[tuple[float, Fraction]] | None:
         """Values and their probabilities as fractions; None of a law with a density."""
@@ -126,10 +124,10 @@ class Noise:
             below, above = (math.fsum(self.weights[there].tolist()) for there in (cells < low, cells > high))
             inside = (cells >= low) & (cells <= high)
             if not inside.any():
-                return CellMasses(low, np.zeros(0), below, above, 0.0)
+                return CellMasses(low, np.zeros(0), below, above)
             first = int(cells[inside].min())
             masses = np.bincount(cells[inside] - first, self.weights[inside]).astype(np.float64)
-            return CellMasses(first, masses, below, above, 0.0)
+            return CellMasses(first, masses, below, above)
         reaches = [_reach(item) for item in self.smooth]
         least, greatest = (math.fsum(ends) for ends in zip(*reaches, strict=True))
         first = int(max(low, math.floor(max((least + self.values.min()) / step, low - 1.0))))
@@ -144,14 +142,13 @@ class Noise:
         smooth = self.smooth[0]
         edges = (np.arange(first - 1, last + 1) + EDGE) * step
         masses = np.zeros(last - first + 1)
-        sides = np.zeros(4)
-        outer = np.array([(asked[0] - 1 + EDGE) * step, edges[0], edges[-1], (asked[1] + EDGE) * step])
+        sides = np.zeros(2)
+        outer = np.array([asked[0] - 1 + EDGE, asked[1] + EDGE]) * step
         for value, weight in zip(self.values.tolist(), self.weights.tolist(), strict=True):
             masses += weight * _between(*_tails(smooth, edges - value))
-            far_above, far_below = _tails(smooth, outer - value)
-            sides += weight * np.array([far_below[0], far_below[1], far_above[2], far_above[3]])
-        lost = max(0.0, sides[1] - sides[0]) + max(0.0, sides[2] - sides[3])
-        return CellMasses(first, masses, float(sides[0]), float(sides[3]), float(lost))
+            above, below = _tails(smooth, outer - value)
+            sides += weight * np.array([below[0], above[1]])
+        return CellMasses(first, masses, float(sides[0]), float(sides[1]))
 
     def _summed_cells(self, step: float, asked: tuple[int, int], first: int, last: int) -> CellMasses:
         """Under the sum of two increments: once in fine parts, once in parts twice as wide, to compare."""

@@ -406,7 +406,7 @@ def _quantile_claim(instance: Instance, loss: LossFacts, claimed: Bounds) -> Fin
             rounding = 1e-12 * (abs(end) + abs(float(loss.certain)))
             end -= rounding + 2e-9 * all(is_discrete(item.law) for item in loss.increments)
         at_lower = _violation(instance, loss, end)
-        if at_lower.upper < budget or (at_lower.lower == at_lower.upper == budget):
+        if at_lower.upper <= budget:  # then the quantile is no greater than this end
             short = float(budget - at_lower.upper)
             left = "l(K)" if loss.scale == "loss" else "ln l(K)"
             shown = f"P({left} > {end:.12g}) {_interval(at_lower)}"

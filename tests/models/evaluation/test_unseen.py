@@ -28,6 +28,7 @@ from depl.models.problem.traced_law import RecordedRun, TracedLaw
 from depl.models.scenarios.draws import draw_scenarios, scenario_losses
 from depl.models.solving.early_stopping import early_stopping
 from depl.models.solving.edge import any_plan, nearest_values
+from depl.models.verifier.runs import seen_in
 from depl.models.verifier.traces import traced_loss
 from depl.models.verifier.verify import verify
 from tests.cases.memory_cases import FAR, FULL, every_schedule, fitted, instance_of, random_law, run_of
@@ -120,6 +121,7 @@ def test_whole_runs_stop_after_an_epoch_at_the_earliest_so_that_the_cheapest_pla
     failures = verify(easy, Plan()).failures
     assert any("not evaluated before training" in finding.message for finding in failures)
     assert [row[0] for row in trajectory(easy, plan_of((FULL, FAR)), range(3))] == [1, 2]
+    assert {run.losses[0] for run in seen_in(easy.traced_law).runs} == {3.0}  # the worst that was ever seen
 
 
 @pytest.mark.parametrize("residuals", ["independent", "per_run"])

@@ -28,6 +28,7 @@ Case = tuple[list[Load], np.ndarray, float | None, float | None]
 # Kinds of epochs: work, price, capacity, communication. At full resources they take 1.5, 2.5 and 0.25.
 SMALL = Load(work=4.0, price=1.0, capacity=4.0, communication=0.5)
 LARGE = Load(work=9.0, price=4.0, capacity=4.5, communication=0.5)
+CHEAP = Load(work=4.0, price=0.01, capacity=4.0, communication=0.5)
 IDLE = Load(work=0.0, price=1.0, capacity=4.0, communication=0.25)
 FREE = Load(work=2.0, price=0.0, capacity=4.0, communication=0.5)
 WAITING = Load(work=0.0, price=1.0, capacity=4.0, communication=0.5)
@@ -140,6 +141,7 @@ def assert_optimal(found, loads, maximum_time, deadline):
         # full capacity is reached at lam = kappa r**2 / c: 4 for the small epoch, 9 for the large one
         ([SMALL, LARGE], 4.0, None, [4.0, 4.5], 9.0),
         ([SMALL, LARGE], 4.0 * (1 - 0.9e-9), None, [4.0, 4.5], 9.0),  # missed by the tolerance
+        ([CHEAP], 1.5 * (1 - 0.9e-9), None, [4.0], 0.04),
         # x = sqrt(lam) between the ends 1, 2 and 4, 8: from lam = 4 to 16 they take 6, whatever lam is
         ([Load(4.0, 4.0, 2.0, 0.0), Load(16.0, 16.0, 8.0, 0.0)], 6.0, 4.0, [2.0, 4.0], 4.0),
         ([], 5.0, 1.0, [], 0.0),
@@ -307,8 +309,10 @@ def test_a_budget_missed_within_the_tolerance_costs_no_less_than_the_allowance_b
 
 
 def test_full_resources_have_the_least_multiplier_of_the_kinds_that_are_used():
-    # Full capacity is reached at lam = kappa r**2 / c: 4, 9 and, for the kind that is not used, 1e6.
+    # Full capacity is reached at lam = kappa r**2 / c: 4, 9, 0.04 and, for the kind that is not used, 1e6.
     greedy = Load(work=1.0, price=1.0, capacity=1e3, communication=0.0)
+    alone = allocate_counts([CHEAP, greedy], np.array([[1, 0]]), 1.5 * (1 - 0.9e-9), None)
+    assert alone.multipliers[0] == pytest.approx(0.04, rel=1e-15)
     for maximum_time in (4.0, 4.0 * (1 - 0.9e-9)):
         found = allocate_counts([SMALL, LARGE, greedy], np.array([[1, 1, 0], [1, 0, 0]]), maximum_time, None)
         assert found.multipliers[0] == 9.0
@@ -316,7 +320,7 @@ def test_full_resources_have_the_least_multiplier_of_the_kinds_that_are_used():
         assert found.multipliers[1] == allocate([SMALL], maximum_time, None).multiplier
 
 
-@pytest.mark.parametrize(("taken", "wanted"), [(0.7, 0.7), (1.2, 0.2), (0.0, 1.4)])
+@pytest.mark.parametrize(("taken", "wanted"), [(0.7, 0.7), (1.2, 0.2), (1.0, 0.4), (0.0, 1.4)])
 def test_room_below_the_rounding_of_the_budget_does_not_speed_up_the_others(taken, wanted):
     # The deadline makes `kept` take 1 until lam = 1; the other two take 1 and `taken` units in the last place
     # of T_max = 2 + 1 unit. The 1 - `taken` units that are left are too few for `tiny`, which takes `wanted`
@@ -339,11 +343,12 @@ def test_working_in_pieces_changes_nothing(monkeypatch):
     """Plan by plan where not even one fits into the memory that is granted."""
     counts = np.random.default_rng(3).integers(0, 9, (1000, 3), dtype=np.uint8)
     whole = allocate_counts([SMALL, LARGE, IDLE], counts, 20.0, None)
-    monkeypatch.setattr(allocation, "_NUMBERS_AT_ONCE", 100)
-    pieces = allocate_counts([SMALL, LARGE, IDLE], counts, 20.0, None)
     assert 0 < whole.feasible.sum() < 1000
-    for name in ("costs", "times", "multipliers", "feasible"):
-        np.testing.assert_allclose(getattr(pieces, name), getattr(whole, name), rtol=1e-14)
+    for granted in (100, 2):
+        monkeypatch.setattr(allocation, "_NUMBERS_AT_ONCE", granted)
+        pieces = allocate_counts([SMALL, LARGE, IDLE], counts, 20.0, None)
+        for name in ("costs", "times", "multipliers", "feasible"):
+            np.testing.assert_allclose(getattr(pieces, name), getattr(whole, name), rtol=1e-14)
 
 
 # --- the price of one epoch ----------------------------------------------------------------------------

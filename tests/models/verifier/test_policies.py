@@ -16,19 +16,19 @@ from depl.models.policy.counted import counted
 from depl.models.policy.planning import solve_policy
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import Law, Lognormal, Normal
-from depl.models.problem.policy import Policy
+from depl.models.problem.policy import STOP, Policy
 from depl.models.problem.traced_law import TracedLaw
 from depl.models.verifier import policies, policy_ends
 from depl.models.verifier.findings import Kind
 from depl.models.verifier.laws import Increment, decimal
 from depl.models.verifier.policies import PolicyReport, verify_policy
-from depl.models.verifier.policy_ends import Count
+from depl.models.verifier.policy_ends import Count, course, exact_reached
 from depl.models.verifier.policy_noise import EDGE, Noise
 from depl.models.verifier.policy_walk import walked
 from tests.cases.memory_cases import FAR, FULL, instance_of, random_law, run_of
 from tests.cases.policy_cases import TWO, tiny
-from tests.cases.traced_law_cases import full_then_far
-from tests.oracles.policy_processes import Counting, tree_of
+from tests.cases.traced_law_cases import full_then_far, halves
+from tests.oracles.policy_processes import Beginning, Counting, tree_of
 from tests.problems import atoms, gains, model, student
 
 
@@ -227,7 +227,8 @@ def test_epochs_are_asked_for_by_their_number():
 @pytest.mark.parametrize("away", [-1, 0, 1])
 def test_an_exact_probability_is_worked_out_in_fractions(away, monkeypatch):
     """The tree of all runs says what it is; a part in 10^15 more is refuted, however it is claimed."""
-    instance, policy = planned()
+    instance = TWO.replace(initial_loss=0.9)
+    policy = of_cells(128, instance, gap=0.0)
     exact = 1 - tree_of(instance).followed(policy)[1]
     claimed = exact + away * Fraction(1, 10**15)
     change = at("certificate.exactly", f"{claimed.numerator}/{claimed.denominator}")
@@ -246,6 +247,27 @@ def test_an_exact_probability_is_worked_out_in_fractions(away, monkeypatch):
 
     monkeypatch.undo()
     assert "(3)" in failing(altered(asked, policy, of_other))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_ledger_whose_cells_are_the_losses_gives_what_the_tree_of_runs_does(seed):
+    """Losses are tenths, as the cells are; the grid begins and ends anywhere, and rows do anything."""
+    instance, policy = planned()
+    rng, document = np.random.default_rng(seed), json.loads(policy.to_json())
+    target, cells = seed % 3, int(rng.integers(5, 12))
+    document["grid"] |= {"origin": 0.3 - 0.1 * target, "step": 0.1, "cells": cells, "target": target}
+    for node in document["nodes"]:
+        last = len(node.get("trainings", ())) - 1  # that is STOP where there are none
+        above = rng.integers(min(last, -(node["epoch"] > 0)), last, cells - target - 1, endpoint=True)
+        actions = [STOP] * (target + 1) + above.tolist()
+        node["rows"] = [{"upto": upto, "action": action} for upto, action in enumerate(actions)]
+    other, tree, losses = Policy.from_json(json.dumps(document)), tree_of(instance), (0.2, 0.4, 0.7, 1.1)
+    begun = Beginning(None, {decimal(loss): Fraction(1, 4) for loss in losses})
+    cost, failure = tree.followed(other, begun)
+    walk, start = walked(instance, other), np.array(losses)
+    found = course(other, walk, start, np.full(4, 0.25))
+    assert (found.cost, found.failed) == pytest.approx((float(cost), float(failure)), rel=1e-12)
+    assert exact_reached(other, walk, start) == 1 - failure
 
 
 @pytest.mark.parametrize("training", [0, 1])
@@ -302,24 +324,26 @@ def test_a_run_that_meets_the_target_before_training_is_no_success_that_was_paid
         [(-1.0, Lognormal(mean=0.3, variance=0.02)), (1.0, student(3.0, 0.1, 0.05, -0.1, 0.2))],
         [(-1.0, Normal(mean=0.3, variance=0.04)), *[(1.0, Normal(mean=0.1, variance=0.01))] * 2],
         [(-1.0, Lognormal(mean=0.3, variance=0.02)), (1.0, student(1.5, 0.1, 0.5))],  # reaches far beyond
+        [(1.0, student(1.5, 0.1, 0.5)), (1.0, student(1.5, 0.1, 0.4))],  # so do both
+        [(-1.0, Lognormal(mean=0.3, variance=0.02)), (1.0, student(3.0, 50.0, 0.05, 49.0, 51.0))],
     ],
 )
 @pytest.mark.parametrize(("low", "high"), [(-12, 6), (-3, 1)])
 def test_cells_of_a_noise_hold_the_share_of_draws_in_them(
     terms: list[tuple[float, Law]], low: int, high: int
 ):
-    """Of two laws with densities, too, which are summed in parts of cells."""
+    """Of two laws with densities, too, which are summed in parts of cells: never more, the rest is lost."""
     increments = [Increment(decimal(coefficient), law) for coefficient, law in terms]
     rng, step, draws = np.random.default_rng(8), 0.05, 400_000
     noise = Noise.of(increments)
     drawn = sum(float(item.coefficient) * item.law.sample(rng, draws) for item in increments)
     found = noise.on_cells(step, low, high)
     cells = np.ceil(drawn / step - EDGE)
-    shares = [np.mean(cells == found.first + place) for place in range(found.masses.size)]
+    seen = [cells == found.first + place for place in range(found.masses.size)]
+    rest = np.mean([*seen, cells < low, cells > high], axis=1) - [*found.masses, found.below, found.above]
     error = 5 * np.sqrt(0.25 / draws)
-    assert np.abs(found.masses - shares).max() < error
-    assert found.below == pytest.approx(np.mean(cells < low), abs=error)
-    assert found.above == pytest.approx(np.mean(cells > high), abs=error)
+    assert rest.min() > -error
+    assert rest.max() < error + found.lost
     assert math.fsum([*found.masses, found.below, found.above, found.lost]) == pytest.approx(1, abs=1e-13)
 
 
@@ -381,6 +405,28 @@ def test_what_is_counted_is_what_planning_and_every_combination_by_itself_say(se
     report = verify_policy(instance, policy)
     assert report.ok, report.failures
     assert {item.subject for item in report.checked} >= {"cost", "reached", "runs"}
+
+
+def test_a_recorded_loss_on_the_target_meets_it_and_one_at_the_first_index_acts_as_its_row_says():
+    """Of eight runs, and one unlike them, half end at 2 after two epochs, the others at 1; all but 2 is met.
+
+    Two epochs are trained from a loss of 2 after one, which has the first index of a grid that begins there.
+    """
+    law = halves(deviations=(-0.9e-9, 0.9e-9))
+    target = {"maximum_time": None, "round_deadline": 6.0, "maximum_epochs": 2, "quantile_level": 0.5}
+    instance = instance_of(law, maximum_loss=2, deployable=("cut",), **target)
+    policy = of_cells(256, instance, failure_cost=100.0)
+    report = verify_policy(instance, policy)
+    assert report.ok, report.failures
+    assert report.course.reached == 64 / 81
+
+    def change(document: Any) -> None:
+        document["grid"] |= {"origin": 2.0, "target": 0}
+        rows = document["nodes"][1]["rows"]
+        rows[:] = {"upto": 0, "action": 0}, rows[-1] | {"action": STOP}
+
+    found = altered(instance, policy, change).course
+    assert (found.reached, found.abandoned) == (32 / 81, 4 / 9)
 
 
 @pytest.mark.parametrize(

@@ -198,6 +198,8 @@ def test_plans_of_different_lengths_with_free_and_idle_epochs_are_costed_at_once
     assert least_costs(plans, 3.5, None) == pytest.approx([1, 2 / 3.5, 0, 2 / 3, 0, 0], rel=1e-9)
     assert least_costs(plans, None, 2.5) == pytest.approx([0.8, 0.8, 0, 0.8, 0, 0], rel=1e-9)
     assert least_costs(plans, 3.5, 2.5) == pytest.approx([1, 0.8, 0, 0.8, 0, 0], rel=1e-9)
+    assert least_cost([epoch(2, 1), IDLE], None, 0.5) == pytest.approx(4, rel=1e-9)  # which IDLE just keeps
+    assert least_cost([epoch(1, 1e13, capacity=1)], 7e12, None) == pytest.approx(10 / 7, rel=1e-9)
 
 
 @settings(max_examples=15)

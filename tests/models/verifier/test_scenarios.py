@@ -19,7 +19,14 @@ from depl.models.verifier.dual import dual_finding
 from depl.models.verifier.laws import Bracket, Increment
 from depl.models.verifier.losses import LossFacts
 from depl.models.verifier.plans import MOST_PLANS, Requirement, excluded, listed, plan_count
-from depl.models.verifier.scenarios import Count, claimed_sample, drawn_sample, final_losses, given_sample
+from depl.models.verifier.scenarios import (
+    Count,
+    claimed_sample,
+    counted,
+    drawn_sample,
+    final_losses,
+    given_sample,
+)
 from depl.models.verifier.verify import Finding, Kind, verify
 from tests.cases.verifier_scenarios_cases import (
     altered,
@@ -77,6 +84,13 @@ def test_the_switch_from_the_initial_model_is_counted(tiny):
     plan = plan_of(("full", "cloud", 4.0), data=("archive", "sensors"))
     report = verify(instance, claiming(instance, scenarios, plan), arrays(scenarios))
     assert the(report, "(3)").message.startswith("3 of 6 scenarios end above l_max")
+
+
+def test_a_loss_that_may_be_on_the_target_to_the_last_digit_is_no_certain_miss(bell):
+    least = 1 - 1e-14  # what 1 is, give or take its rounding
+    instance = bell.replace(initial_loss=1.0, maximum_loss=least - 1e-9)
+    assert instance.target.maximum_loss + 1e-9 == least
+    assert counted(instance, given_sample(arrays(own(instance, GAINS)), None), Plan())[:2] == (0, 5)
 
 
 @pytest.mark.parametrize(("level", "word", "excess"), [(0.9, "exceeds", 0.4), (0.4, "meets", -0.1)])
