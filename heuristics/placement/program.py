@@ -59,14 +59,11 @@ class Relaxation:
         Of the last program, within the solver's tolerances; infinite if infeasible [cost].
     lower_bound : float
         Certified by the duals in closed form: no placement costs less [cost].
-    multiplier : float
-        Dual of the time row [cost / time].
     """
 
     shares: FloatArray | None
     objective: float
     lower_bound: float
-    multiplier: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +121,7 @@ class PerspectiveProgram:
         """The optimum where epochs may be split: tangents on a grid first, then where it is too cheap."""
         problem, best = self.problem, -math.inf
         if self.hopeless:
-            return Relaxation(None, math.inf, math.inf, 0.0)
+            return Relaxation(None, math.inf, math.inf)
         timed = problem.maximum_time is not None
         for _ in range(_ROUNDS):
             rows, sides = self.inequalities()
@@ -139,14 +136,14 @@ class PerspectiveProgram:
                 options=_OPTIONS,
             )
             if answer.status == 2:
-                return Relaxation(None, math.inf, math.inf, 0.0)
+                return Relaxation(None, math.inf, math.inf)
             if answer.status != 0:
                 raise RuntimeError(f"HiGHS ended with: {answer.message}")
             multiplier = max(0.0, -float(answer.ineqlin.marginals[0])) if timed else 0.0
             best = max(best, charged_bound(problem, multiplier, answer.eqlin.marginals * problem.counts))
             if self.refine(answer.x) <= _ENOUGH * abs(answer.fun):
                 break
-        return Relaxation(self.assignment(answer.x), float(answer.fun), best, multiplier)
+        return Relaxation(self.assignment(answer.x), float(answer.fun), best)
 
     def solve(self, gap: float = 1e-8, time_limit: float = 60.0) -> WholeEpochs:
         """The optimum with whole epochs: tangents at every solution until its exact cost meets the bound.
@@ -330,7 +327,7 @@ def charged_bound(problem: PlacementProblem, multiplier: float, values: FloatArr
     psi, _ = prices(problem, multiplier)
     charged = np.maximum(values[:, None] - problem.counts[:, None] * psi, 0.0).sum(axis=0)
     broken = max(0.0, float(np.max(charged - problem.transfers, initial=0.0)))
-    charge = multiplier * limit if multiplier and limit is not None else 0.0
+    charge = multiplier * limit if limit is not None else 0.0
     size = math.fsum(np.abs(values).tolist()) + charge
     lowered = broken * len(values) + _ROUNDING * size
     return math.fsum(values.tolist()) - charge - lowered

@@ -169,6 +169,12 @@ def test_repair_makes_every_assignment_feasible(seed):
     assert (repaired(problem, fixed) == fixed).all()
 
 
+@pytest.mark.parametrize(("share", "repaired_to"), [(0.9e-9, [[1, 1]]), (1.1e-9, [[0, 2]])])
+def test_what_misses_the_time_by_the_tolerance_needs_no_repair(share, repaired_to):
+    """At full resources slow takes 1.01 and quick 0.1."""
+    assert repaired(split_pair(1.11 * (1 - share)), np.array([[1, 1]])).tolist() == repaired_to
+
+
 @settings(max_examples=12)
 @given(SEEDS, st.floats(-4, 6))
 def test_bounds_with_transfers_are_below_every_placement(seed, exponent):

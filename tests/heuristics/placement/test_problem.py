@@ -59,7 +59,7 @@ def test_free_computing_takes_all_resources_at_every_price_of_time(multiplier):
     problem = split_pair(10.0).replace(price=np.array([0.0, 9.0]), work=np.array([[1.0, 4.0]]))
     # the priced one: sqrt(lam c / kappa), at most r = 10
     assert problem.resources(multiplier).tolist() == [[100.0, min(math.sqrt(multiplier * 4 / 9), 10.0)]]
-    nothing = problem.replace(work=np.zeros((1, 2)))
+    nothing = problem.replace(work=np.zeros((1, 2)), maximum_time=None)
     assert nothing.resources(multiplier).tolist() == [[0.0, 0.0]]
 
 
@@ -74,7 +74,7 @@ def test_free_computing_takes_all_resources_at_every_price_of_time(multiplier):
         ({"capacity": np.array([1.0, 0.0])}, "positive"),
         ({"work": np.array([[1.0, math.nan]])}, "finite"),
         ({"maximum_time": -1.0}, "maximum_time"),
-        ({"maximum_time": None}, "nothing limits time"),
+        ({"maximum_time": None, "work": np.array([[0.5, 0.0]])}, "nothing limits time"),
     ],
 )
 def test_impossible_problems_are_refused(changes, message):
