@@ -31,7 +31,7 @@ from depl.heuristics.submodular.function import (
     oracle,
     subset_of_index,
 )
-from depl.heuristics.submodular.submodularity import holds_at, random_search
+from depl.heuristics.submodular.submodularity import check_exchanges, holds_at, random_search
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from tests.oracles.sixty_digits import digits, total
 
@@ -93,7 +93,17 @@ def exact_concave(rng):
     return concave_of_weight(weights, shape, linear), value
 
 
-@pytest.mark.parametrize("draw", [exact_cut, exact_concave])
+def exact_facility(rng):
+    benefits, linear = rng.uniform(0, 1, (5, 4)), rng.normal(0, 1, 5)
+
+    def value(chosen):
+        best = [max((benefits[site, one] for site in chosen), default=0.0) for one in range(4)]
+        return sum(map(Fraction, best)) + total(linear, chosen)
+
+    return facility_location(benefits, linear), value
+
+
+@pytest.mark.parametrize("draw", [exact_cut, exact_concave, exact_facility])
 def test_gains_are_within_their_noise_of_60_digits_and_the_noise_is_small(draw):
     rng = np.random.default_rng(31)
     for _ in range(30):
@@ -108,6 +118,29 @@ def test_gains_are_within_their_noise_of_60_digits_and_the_noise_is_small(draw):
         order = rng.permutation(5)
         for count, gain in enumerate(function.chain(order).tolist()):
             assert abs(Fraction(gain) - exact(frozenset(order[:count].tolist())) + start) <= noise
+
+
+@pytest.mark.parametrize("share", [0, 2])
+def test_what_cancels_has_the_noise_of_what_it_is_made_of(share):
+    weight = 1e8 / 3
+    total = share * weight
+    function = concave_of_weight([weight], parabola(total), -weight * (total - weight))
+    error = Fraction(weight * (total - weight)) - Fraction(weight) * (Fraction(total) - Fraction(weight))
+    assert function.gain([0]) == 0
+    assert 0 < abs(error) <= function.noise(np.zeros(1))
+
+
+@pytest.mark.parametrize(
+    ("weights", "shape", "whole"),
+    [
+        ([1, 2], parabola(3), True),
+        ([1, 2], parabola(0.5), False),
+        ([1, 0.5], parabola(3), False),
+        ([1, 2], square_root(), False),
+    ],
+)
+def test_gains_are_whole_where_the_shape_and_its_data_are(weights, shape, whole):
+    assert concave_of_weight(weights, shape).whole is whole
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e-12, 3.7e40, 1e-321])
@@ -191,6 +224,9 @@ def test_random_orders_refute_a_square_of_any_size_and_never_a_submodular_functi
         found = random_search(function, rng)
         assert found.verdict is Verdict.REFUTED
         assert holds_at(function, found.violation)
+        assert found.violation.excess == 2
+    small = oracle(2, lambda subset: 1e-9 * (len(subset) == 2))
+    assert check_exchanges(small, np.arange(2), small.chain(np.arange(2))).violation.excess == 1e-9
     for draw in SUBMODULAR.values():
         assert random_search(draw(rng, 12), rng).verdict is Verdict.PROVED
     assert random_search(oracle(6, lambda subset: min(len(subset), 3)), rng) == UNKNOWN
@@ -209,12 +245,14 @@ def test_random_orders_refute_a_square_of_any_size_and_never_a_submodular_functi
         (lambda: cut(2, [(0, 1)], math.inf), "finite"),
         (lambda: cut(0, [], 1), "at least one"),
         (lambda: coverage(2, [[]], 1), "groups"),
-        (lambda: coverage(2, [[2]], 1), "groups"),
-        (lambda: coverage(2, [[0]], -1), "weights"),
+        (lambda: coverage(2, [[0, 2]], 1), "groups"),
+        (lambda: coverage(2, [[0], [1]], [1, -1]), "weights"),
         (lambda: quadratic([1, 2]), "square"),
+        (lambda: quadratic([[1, 2]]), "square"),
         (lambda: concave_of_weight([-1], square_root()), "weights"),
         (lambda: square_root(-1), "scale"),
         (lambda: facility_location([[-1]]), "benefits"),
+        (lambda: facility_location([[1, math.inf]]), "benefits"),
         (lambda: facility_location([[1]], math.nan), "modular"),
         (lambda: iwata(0), "size"),
         (lambda: oracle(1, lambda subset: math.inf), "finite on every set"),

@@ -12,12 +12,12 @@ from depl.heuristics.submodular.function import Verdict, all_gains, exhaustive, 
 from depl.heuristics.submodular.lovasz import (
     CertifiedBound,
     GreedyCertificate,
+    as_integers,
     cutting_planes,
     greedy_certificate,
     proves,
 )
 from depl.heuristics.submodular.minimise import lovasz_planes
-from depl.heuristics.submodular.minimum_norm import minimum_norm_point
 from depl.models.foundation.errors import InvalidInputError
 
 HALF = Fraction(1, 2)
@@ -61,6 +61,7 @@ def test_bounds_are_sums_of_fractions_and_never_more_than_the_least_value(family
             least = sum(min(entry, Fraction(0)) for entry in base)
             assert bound.lower == least - 2 * (size + 1) * Fraction(noise)
             assert bound.largest == max(abs(entry) for entry in base)
+            assert certificate.bound(function, 0.25).lower == bound.lower - Fraction(size**2, 16)
             if size == 7:
                 assert bound.lower <= Fraction(float(all_gains(function).min()))
 
@@ -105,5 +106,19 @@ def test_forged_combinations_are_refused(orders, weights, message):
 )
 def test_of_whole_numbers_a_gap_below_one_is_none_and_a_bound_above_proves_nothing(lower, proof):
     assert proves(ARC, frozenset({0, 1}), CertifiedBound(lower, Fraction(1))) is proof
+
+
+def test_of_other_numbers_a_gap_of_a_billionth_is_none_counted_from_the_end_of_the_noise():
     thirds = concave_of_weight([1.0, 2.0], square_root(), [-3.0, 0.5])
-    assert not proves(thirds, minimum_norm_point(thirds).subset, CertifiedBound(lower - 7, Fraction(1)))
+    gain, most = Fraction(thirds.gain([0])), Fraction(7, 10**9)
+    noise = Fraction(thirds.noise(np.array([float(gain)])))
+    for least, proof in ((gain + noise - most, True), (gain - most, False)):
+        assert proves(thirds, frozenset({0}), CertifiedBound(least, Fraction(7))) is proof
+
+
+def test_weights_of_0_and_a_function_of_zeros_are_bounded():
+    none = cut(2, [], 1)
+    assert GreedyCertificate(np.array([[0, 1], [1, 0]]), (Fraction(1), Fraction(0))).bound(none).lower == 0
+    assert lovasz_planes(none, seconds=60.0)[0].optimal
+    whole, bits = as_integers(np.array([0.0, 1.0, 4.0]))
+    assert [number * Fraction(2) ** bits for number in whole] == [0, 1, 4]

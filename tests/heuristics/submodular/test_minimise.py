@@ -87,10 +87,17 @@ def test_a_bound_above_the_value_contradicts_what_the_caller_said_and_proves_not
     assert certificate.bound(function).lower == 0
     told = concluded(function, frozenset({0}), certificate, 3)
     assert told.proof is Proof.NONE
-    assert "refuted: A = []" in told.remark
+    assert "refuted: A = [], i = 0, j = 1" in told.remark
     believed = concluded(function, frozenset({0}), certificate, 3, status=proved("a lie"))
     assert believed.proof is Proof.NONE
     assert "not submodular" in believed.remark
+
+
+def test_a_base_that_fails_on_the_prefix_of_another_order_refutes_what_was_told():
+    """f is 1 where 0 and 2 are together: along both orders gains of neighbours are exchanged rightly."""
+    function = oracle(3, lambda subset: int({0, 2} <= subset), known=proved("a lie"))
+    certificate = greedy_certificate([np.arange(3), np.arange(3)[::-1]], np.ones(2))
+    assert concluded(function, frozenset(), certificate, 2).status.verdict is Verdict.REFUTED
 
 
 # --- sizes beyond all subsets: two independent methods ------------------------------------------------
