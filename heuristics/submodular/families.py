@@ -275,9 +275,7 @@ def logarithm(scale: float = 1.0) -> Shape:
     """g(w) = scale * ln(1 + w), scale >= 0."""
     _require_nonnegative(scale)
     # ln(1 + w) >= w / (1 + w), which is g'(w) w / scale
-    return Shape(
-        f"{scale:g} ln(1 + w)", lambda w: scale * np.log1p(w), lambda most: scale * math.log1p(most)
-    )
+    return Shape(f"{scale:g} ln(1 + w)", lambda w: scale * np.log1p(w), lambda most: scale * math.log1p(most))
 
 
 def parabola(total: float) -> Shape:

@@ -319,8 +319,11 @@ def _elementary(
     bounded = (labels.unbounded == 0) & (above > 0)
     markov = np.where(bounded, reach / np.where(bounded, reach + above, 1.0), 1.0)
     floor = np.maximum(1 - np.minimum(_cantelli(above, labels), markov) - 1e-12, 0.0)
-    chernoff = labels.transform[:, 0].real + labels.rounding[:, 0] + contour.abscissa * (deviation + doubt)
-    return floor, np.exp(np.minimum(chernoff * (1 - 1e-12 * np.sign(chernoff)), 0.0))
+    known, moved = labels.transform[:, 0].real, contour.abscissa * (deviation + doubt)
+    chernoff = known + labels.rounding[:, 0] + moved
+    # What the product, the sums and the exponential may be off
+    chernoff += 4 * EPSILON * (np.abs(known) + np.abs(moved) + 1)
+    return floor, np.exp(np.minimum(chernoff, 0.0))
 
 
 def _cantelli(distance: FloatArray, labels: Labels) -> FloatArray:

@@ -9,8 +9,14 @@ from scipy import stats
 
 from depl.models.problem.laws import InverseGamma, Normal
 from depl.models.risk import certify
-from depl.models.risk.certify import certified_margin, certified_quantile, certified_violation
+from depl.models.risk.certify import (
+    certified_margin,
+    certified_quantile,
+    certified_violation,
+    contour_violation,
+)
 from depl.models.risk.closed_sums import closed_quantile, closed_violation
+from depl.models.risk.grid import grid_quantile
 from tests.problems import atoms, loss, student
 
 PAPER = InverseGamma(mean=1.0, variance=0.03)
@@ -60,6 +66,23 @@ def test_a_target_outside_the_support_is_met_or_missed_for_sure(maximum_loss, vi
     else:
         assert interval.exact == interval.lower == interval.upper == violation
         assert interval.how == "support"
+
+
+def test_atoms_too_many_for_fractions_have_the_quantile_of_the_grid():
+    many = loss(0.0, *((1 / k, ROOTS, 2) for k in range(2, 12)))
+    assert certified_quantile(many, Fraction(1, 20)) == grid_quantile(many, Fraction(19, 20))
+
+
+def test_losses_of_very_many_increments_are_certified_whether_or_not_a_quantile_is_wanted_next():
+    given = loss(400.0, *((-1 / k, PAPER) for k in range(1, 202)))
+    found, other = (certified_violation(given, 394.2, budget) for budget in (None, HUNDREDTH))
+    assert 0.1 < max(found.lower, other.lower) <= min(found.upper, other.upper) < 0.9
+
+
+def test_cantellis_bound_is_below_what_two_points_attain_wherever_they_are():
+    """Half of the loss lies at 1e13 + 1, the other half below the target; doubles are 2e-3 apart there."""
+    given = loss(1e13, (1.0, atoms(0.0, 1.0)), (1.0, Normal(mean=0.0, variance=1.5e-3**2)))
+    assert contour_violation(given, 1e13 + 2.0**-7).lower <= 0.5
 
 
 @pytest.mark.parametrize("constant", [0.1, 1e3 + 0.1, 1e9 + 0.1, -3e12])

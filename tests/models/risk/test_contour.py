@@ -7,6 +7,7 @@ import dataclasses
 import math
 from fractions import Fraction
 
+import mpmath
 import numpy as np
 import pytest
 from flint import acb, ctx
@@ -209,6 +210,33 @@ def test_without_elementary_bounds_intervals_hold_and_are_no_tighter():
         assert (most >= upper).all()
         wider += int((most > upper).sum() + (least < lower).sum())
     assert wider
+
+
+def test_losses_are_bounded_alike_in_parts_and_all_at_once(monkeypatch):
+    labels, deviation = label_table(TERMS, CONTOUR), np.linspace(-1, 1, len(TERMS))
+    found = distribution(CONTOUR, labels, deviation)
+    monkeypatch.setattr(module, "_CHUNK", 2 * CONTOUR.count)
+    np.testing.assert_array_equal(distribution(CONTOUR, labels, deviation), found)
+
+
+def test_low_aliases_are_bounded_by_all_of_them():
+    """One period after another, under the tilt."""
+    contour = Contour(abscissa=0.5, spacing=math.pi, count=60, tilt=0.75)
+    terms = error_terms(contour, labels_for(contour, BELL), np.zeros(1), np.zeros(1))[1]
+    aliases = [math.exp(0.75**2 / 2 - 0.25 * contour.period * place) for place in range(1, 200)]
+    assert terms.low_alias[0] == pytest.approx(math.fsum(aliases), rel=1e-12)
+
+
+def test_chernoffs_bound_is_rounded_upwards():
+    labels = label_table(TERMS, CONTOUR).combine(np.eye(len(TERMS)) * 3)
+    deviation, none = -np.geomspace(2.0, 300.0, len(TERMS)), np.zeros(len(TERMS))
+    ceiling = module._elementary(CONTOUR, labels, deviation, none)[1]
+    columns = labels.transform[:, 0].real, labels.rounding[:, 0], deviation, ceiling
+    for value, rounding, away, found in zip(*columns, strict=True):
+        exact = Fraction(value) + Fraction(rounding) + Fraction(CONTOUR.abscissa) * Fraction(away)
+        with mpmath.workdps(40):
+            bound = mpmath.exp(mpmath.mpf(exact.numerator) / exact.denominator)
+            assert bound <= found <= bound * (1 + 1e-12)
 
 
 # --- the parts of the error -------------------------------------------------------------------------------

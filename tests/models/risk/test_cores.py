@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
+from depl.models.foundation.interval import Interval
 from depl.models.problem.epochs import FinalLoss, Term
 from depl.models.problem.laws import InverseGamma, Lognormal, Normal, StudentT
 from depl.models.risk import contour, finite_sums, transforms
 from depl.models.risk.certify import certified_quantile, certified_violation
-from depl.models.risk.cores import _Kind, _Split, beyond, core_term
+from depl.models.risk.cores import _Kind, _Split, beyond, core_term, cored_violation
 from depl.models.risk.grid import grid_violation
 from depl.models.risk.sampling import sample_final_loss
 from depl.models.risk.verdicts import Kept, outside
@@ -76,6 +77,20 @@ def test_a_wide_law_has_an_affordable_certificate(given, budget, width, closenes
     assert quantile.width <= width * (abs(quantile.upper) + 1)
     assert grid_violation(given, quantile.upper + 1e-6).lower <= budget
     assert grid_violation(given, quantile.lower - 1e-6).upper >= budget
+
+
+@pytest.mark.parametrize("target", [2.75, 3.125])
+def test_far_from_zero_the_same_loss_has_bounds_that_hold(target):
+    """It is moved by 2**30 as a constant or as a mean, exactly; what is added to that is rounded."""
+
+    def moved(constant: float, mean: float) -> Interval:
+        bell = Normal(mean=mean + 0.125, variance=0.01)
+        terms = (-0.1, InverseGamma(mean=1.0, variance=0.03), 3), (1.0, bell), (1.0, student(3.0, 0.35, 0.1))
+        return cored_violation(loss(3.0 + constant, *terms), target + constant + mean)
+
+    near = moved(0.0, 0.0)
+    for far in (moved(2.0**30, 0.0), moved(0.0, 2.0**30)):
+        assert max(near.lower, far.lower) <= min(near.upper, far.upper)
 
 
 @pytest.mark.parametrize("variance", [1e-12, 1e-6])

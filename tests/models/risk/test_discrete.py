@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from depl import risk
 from depl.models.foundation.deadline import OutOfTimeError, deadline
 from depl.models.problem.laws import Empirical, Normal
-from depl.models.risk.discrete import decimal, exact_quantile, exact_violation, is_discrete
+from depl.models.risk.discrete import decimal, exact_quantile, exact_violation, few_atoms, is_discrete
 from depl.models.risk.grid import grid_quantile, grid_violation
 from tests.oracles.atoms import law_of, written
 from tests.problems import COIN, atoms, loss
@@ -159,6 +159,13 @@ def test_partial_sums_that_were_merged_leave_an_interval_and_no_wrong_number():
     sums = itertools.accumulate(truth[value] for value in sorted(truth))
     least = next(v for v, total in zip(sorted(truth), sums, strict=True) if total >= Fraction(1, 4))
     assert Fraction(found.lower) <= least <= Fraction(found.upper)
+
+
+def test_atoms_are_moved_by_less_than_the_tolerance_at_any_scale():
+    """Five tosses of 2e-10 beside a million."""
+    values, _, moved = few_atoms(loss(1e6, (1.0, atoms(0.0, 2e-10), 5)), 100)
+    assert len(values) == 6
+    assert moved <= 1e-10
 
 
 def test_sums_of_very_many_values_are_contained():

@@ -115,6 +115,20 @@ def test_a_cut_law_next_to_its_end_and_beyond():
     assert risk.probability([CUT], -3.0).upper == 0
 
 
+def test_atoms_and_a_density_with_its_peak_next_to_its_end_lie_between_their_bounds():
+    coin = beyond(Term(1.0, atoms(0.0, 1.0)), Fraction(1, 2))
+    assert coin[0] < 0.5 < coin[1]
+    with mpmath.workdps(40):  # 0.01 degrees of freedom, cut 5e-4 above the location
+
+        def density(x: mpmath.mpf) -> mpmath.mpf:
+            return (1 + 100 * x * x) ** (-mpmath.mpf("0.505"))
+
+        near = mpmath.quad(density, [mpmath.mpf(-4e-4), 0, mpmath.mpf(5e-4)])
+        expected = near / (near + mpmath.quad(density, [-3, -0.1, -0.01, mpmath.mpf(-4e-4)]))
+        low, high = beyond(Term(1.0, student(0.01, 0.0, 1.0, -3.0, 5e-4)), Fraction(-4e-4))
+        assert low <= expected <= high
+
+
 @pytest.mark.parametrize(
     ("terms", "places"),
     [
