@@ -260,6 +260,25 @@ def test_where_w_t_or_f_has_no_value_no_plan_is(place: int) -> None:
     assert largest_shifts(np.array([0.1]), *known, 0.0, 12.0)[0] == math.inf
 
 
+@pytest.mark.parametrize("allowed", [0.05, 0.5])
+def test_numbers_known_exactly_give_what_a_normal_law_has_and_ranges_the_least_of_it(allowed: float) -> None:
+    """W is 1, 4 or between; A(Delta) = e**(W / 2) Phi(-Delta / sqrt(W) - sqrt(W))."""
+
+    def shift(w: float) -> float:
+        root = math.sqrt(w)
+        share = allowed * math.exp(-w / 2)
+        return -root * (float(special.ndtri(share)) + root)
+
+    exact = np.array([shift(1.0), shift(4.0), min(shift(1.0), shift(4.0))])
+    variances, nothing = np.array([[1.0, 1.0], [4.0, 4.0], [1.0, 4.0]]), np.zeros((3, 2))
+    found = largest_shifts(np.full(3, allowed), variances, nothing, nothing, 0.0, 12.0)
+    assert (exact - 0.02 < found).all()
+    assert (found < exact).all()
+    known = nothing + [[2.0, 2.0], [0.0, 2.0], [0.0, 2.0]]  # F at both ends of a range says more than that
+    found = largest_shifts(np.full(3, allowed), variances[[0, 0, 0]], nothing, known, 0.0, 12.0)
+    assert found[0] > found[1] == found[2]
+
+
 def test_intercepts_are_rounded_up_by_less_than_a_200th_and_nothing_stays_nothing() -> None:
     runs = TiltedTable.of(Normal(mean=1.0, variance=0.2), -2.0, 1.0).reach(-1.5, 0.5, math.inf)
     assert Spread.of_runs(runs, clear=True) == Spread()
