@@ -107,33 +107,6 @@ def paid(problem, assignment):
     return float(problem.transfers[assignment.any(axis=0)].sum())
 
 
-@settings(max_examples=6)
-@given(SEEDS, st.booleans())
-def test_split_classes_and_dominated_clusters_change_nothing_and_more_time_never_costs_more(seed, transfers):
-    problem = drawn(seed, transfers)
-    cost = place(problem).cost
-    halves = problem.counts // 2
-    counts = np.concatenate([halves, problem.counts - halves])
-    kept = np.flatnonzero(counts)
-    split = problem.replace(
-        classes=tuple((problem.classes * 2)[g] for g in kept.tolist()),
-        counts=counts[kept],
-        work=np.concatenate([problem.work] * 2)[kept],
-        communication=np.concatenate([problem.communication] * 2)[kept],
-    )
-    wider = problem.replace(
-        clusters=(*problem.clusters, "worse"),
-        work=np.concatenate([problem.work, problem.work[:, :1] * 1.1], axis=1),
-        price=np.append(problem.price, problem.price[0] * 1.1),
-        capacity=np.append(problem.capacity, problem.capacity[0]),
-        communication=np.concatenate([problem.communication, problem.communication[:, :1]], axis=1),
-        transfers=np.append(problem.transfers, problem.transfers[0]),
-    )
-    for same in (split, wider):
-        assert place(same).cost == pytest.approx(cost, rel=1e-9)
-    assert place(problem.replace(maximum_time=problem.maximum_time * 1.3)).cost <= cost * (1 + 1e-9)
-
-
 @settings(max_examples=25)
 @given(SEEDS)
 def test_rounding_keeps_the_limits_and_costs_at_most_one_epoch_more_than_the_bound(seed):

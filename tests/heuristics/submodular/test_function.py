@@ -56,7 +56,6 @@ def subsets(size):
             quadratic([[1, -2, 0], [-3, 0, -4], [0, 0, 2]], [10, 20, 30]),
             {"0": 11, "01": 26, "12": 48, "012": 54},
         ),
-        (facility_location([[3, 0, 1], [2, 5, 1]], [-4, -6]), {"": 0, "0": 0, "1": 2, "01": -1}),
         (iwata(3), {"0": 2 - 5 + 6, "12": 2 - 10 - 15 + 12}),
     ],
 )
@@ -128,19 +127,6 @@ def test_what_cancels_has_the_noise_of_what_it_is_made_of(share):
     error = Fraction(weight * (total - weight)) - Fraction(weight) * (Fraction(total) - Fraction(weight))
     assert function.gain([0]) == 0
     assert 0 < abs(error) <= function.noise(np.zeros(1))
-
-
-@pytest.mark.parametrize(
-    ("weights", "shape", "whole"),
-    [
-        ([1, 2], parabola(3), True),
-        ([1, 2], parabola(0.5), False),
-        ([1, 0.5], parabola(3), False),
-        ([1, 2], square_root(), False),
-    ],
-)
-def test_gains_are_whole_where_the_shape_and_its_data_are(weights, shape, whole):
-    assert concave_of_weight(weights, shape).whole is whole
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e-12, 3.7e40, 1e-321])

@@ -28,7 +28,7 @@ from depl.models.risk.certify import certified_quantile, certified_violation
 from depl.models.verifier import distribution as verifier_distribution
 from depl.models.verifier import rounded_sums, tilted_sums
 from depl.models.verifier.distribution import tail_probability
-from depl.models.verifier.laws import Bracket, Increment, decimal, point_nodes
+from depl.models.verifier.laws import Bracket, Increment, decimal
 from depl.models.verifier.rounded_sums import bracketed, rounded_tail
 from depl.models.verifier.tilted_sums import tilted_tail
 from tests.problems import atoms, loss, student
@@ -185,17 +185,6 @@ def test_samples_of_a_narrow_law_are_summed_one_by_one_where_a_period_has_too_ma
         assert found[place] == pytest.approx(weights @ np.exp(2j * math.pi * place * turns), rel=1e-9)
     many = 0.25 + 1e-10 * np.arange(10**5)
     assert tilted_sums._transformed(many, np.ones(10**5), size, uniform=True) is None
-
-
-def test_points_of_a_cut_law_resolve_its_fastest_wave():
-    """At the last of 512 frequencies they are held against eight times as many points."""
-    law, size, period, tilt = student(3, 0.1, 1.0, -1, 3), 512, 5.0, 0.5
-    points, weights = point_nodes(law, period / size / 2)
-    waves = np.exp(2j * math.pi / period * np.outer(np.arange(size), points) + tilt * points)
-    exact = waves @ weights / (waves[0].real @ weights)
-    for finer in (0, 1):
-        found = tilted_sums._Waves(law, tilt, period, size, finer).rows(np.ones(1))
-        assert np.abs(found[0, :-1] - exact).max() < 1e-13
 
 
 # ---- exact sums ----

@@ -4,11 +4,7 @@ import math
 from fractions import Fraction
 from typing import Any
 
-import cvxpy as cp
-import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from depl.models.problem.instance import (
     ComputeTable,
@@ -199,30 +195,5 @@ def test_plans_of_different_lengths_with_free_and_idle_epochs_are_costed_at_once
     assert least_costs(plans, None, 2.5) == pytest.approx([0.8, 0.8, 0, 0.8, 0, 0], rel=1e-9)
     assert least_costs(plans, 3.5, 2.5) == pytest.approx([1, 0.8, 0, 0.8, 0, 0], rel=1e-9)
     assert least_cost([epoch(2, 1), IDLE], None, 0.5) == pytest.approx(4, rel=1e-9)  # which IDLE just keeps
+    assert least_cost([epoch(2, 1, communication=0.5)], None, 2.5) == pytest.approx(1, rel=1e-9)
     assert least_cost([epoch(1, 1e13, capacity=1)], 7e12, None) == pytest.approx(10 / 7, rel=1e-9)
-
-
-@settings(max_examples=15)
-@given(
-    st.lists(
-        st.tuples(st.floats(0.1, 10), st.floats(0.1, 10), st.floats(0.5, 5), st.floats(0, 1)),
-        min_size=1,
-        max_size=4,
-    ),
-    st.floats(1.02, 4),
-    st.sampled_from(["time", "deadline", "both"]),
-)
-def test_the_search_agrees_with_a_conic_solver(rows, slack, kept):
-    works, prices, capacities, communications = (np.array(column) for column in zip(*rows, strict=True))
-    fastest = works / capacities + communications
-    limit = None if kept == "deadline" else float(fastest.sum() * slack)
-    deadline = None if kept == "time" else float(fastest.max() * 1.3)
-    resources = cp.Variable(len(rows))
-    times = cp.multiply(works, cp.inv_pos(resources)) + communications
-    constraints = [resources <= capacities]
-    constraints += [] if limit is None else [cp.sum(times) <= limit]
-    constraints += [] if deadline is None else [times <= deadline]
-    problem = cp.Problem(cp.Minimize(prices @ resources), constraints)
-    problem.solve(solver=cp.CLARABEL)
-    epochs = [EpochFacts(*(float(value) for value in row), resources=1.0) for row in rows]
-    assert least_cost(epochs, limit, deadline) == pytest.approx(problem.value, rel=1e-6)

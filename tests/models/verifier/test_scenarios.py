@@ -254,11 +254,6 @@ def test_what_a_solver_claims_is_proved_again(solved):
 @pytest.mark.parametrize(
     ("part", "name", "change", "objection"),
     [
-        (None, "cost", 1 + 1e-8, "cost"),
-        (None, "training_time", 1 - 1e-8, "training_time"),
-        (None, "lower_bound", 1 + 1e-8, "lower_bound"),
-        ("violation", "upper", 0.0, "violation"),
-        ("quantile", "lower", 2.0, "quantile"),
         ("dual", "time_price", 1 + 1e-6, "dual bound"),
         ("dual", "gain_price", 1 + 1e-6, "dual bound"),
         ("dual", "gain_price", 1 - 1e-6, "dual bound"),
@@ -276,13 +271,12 @@ def test_what_a_solver_claims_is_proved_again(solved):
 def test_every_number_that_is_altered_is_refused(solved, part, name, change, objection):
     """Numbers times a factor, and whole ones by a difference."""
     instance, plan, _ = solved
-    old = getattr(plan.claims if part is None else getattr(plan.claims, part), name)
+    old = getattr(getattr(plan.claims, part), name)
     if isinstance(change, int):
         change += old or 0
     elif isinstance(change, float):
         change *= old
-    listed = MOST_PLANS if name == "lower_bound" else 0  # no other number needs the list of all plans
-    report = verify(instance, altered(plan, part, **{name: change}), most_plans=listed)
+    report = verify(instance, altered(plan, part, **{name: change}), most_plans=0)
     assert the(report, f"claim: {objection}").kind is Kind.FAILED
 
 

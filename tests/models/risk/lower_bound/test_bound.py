@@ -271,12 +271,13 @@ def test_numbers_known_exactly_give_what_a_normal_law_has_and_ranges_the_least_o
 
     exact = np.array([shift(1.0), shift(4.0), min(shift(1.0), shift(4.0))])
     variances, nothing = np.array([[1.0, 1.0], [4.0, 4.0], [1.0, 4.0]]), np.zeros((3, 2))
-    found = largest_shifts(np.full(3, allowed), variances, nothing, nothing, 0.0, 12.0)
+    each = np.full(3, allowed)
+    found = largest_shifts(each, variances, nothing, nothing, 0.0, 12.0)
     assert (exact - 0.02 < found).all()
     assert (found < exact).all()
-    known = nothing + [[2.0, 2.0], [0.0, 2.0], [0.0, 2.0]]  # F at both ends of a range says more than that
-    found = largest_shifts(np.full(3, allowed), variances[[0, 0, 0]], nothing, known, 0.0, 12.0)
-    assert found[0] > found[1] == found[2]
+    known = np.array([[2.0, 2.0], [0.0, 2.0], [0.0, 0.0]])  # the less of F there is, and the better known
+    found = largest_shifts(each, variances[[0, 0, 0]], nothing, known, 0.0, 12.0)
+    assert found[1] < found[0] < found[2]
 
 
 def test_intercepts_are_rounded_up_by_less_than_a_200th_and_nothing_stays_nothing() -> None:
