@@ -112,7 +112,7 @@ def test_what_no_cluster_keeps_is_infeasible_and_time_that_is_used_up_has_its_bo
     assert dual.value == pytest.approx(value, rel=1e-6)
 
 
-@pytest.mark.parametrize("sent", [0.0, 0.1])
+@pytest.mark.parametrize("sent", [0.0, 0.1, 0.1 * (1 - 5e-10)])
 def test_time_that_is_missed_by_the_tolerance_alone_is_used_up_whatever_its_price(sent):
     """At no price is T_max kept; at high ones the bound is beyond the cost, and with it proved the least."""
     work = 0.1 - sent or 1e-12
