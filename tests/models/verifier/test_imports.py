@@ -12,7 +12,7 @@ VERIFIER = {f"verifier.{path.stem}" for path in MODELS.glob("verifier/[!_]*.py")
 STARTS = ("verifier.verify", "verifier.policies")
 """What is called from outside: for plans, and for policies."""
 
-FOUNDATION = "documents errors names wording"
+FOUNDATION = "documents errors mistakes names wording"
 SHOWING = "showing tables users_code"  # how it prints, and ends where a law of a user ends the program
 PROBLEM = "clusters counting instance laws learning plan policy traced_law units"
 LAWS = "finite inverse_gamma law log_variable lognormal normal registry student_t"
