@@ -79,9 +79,10 @@ def certify(options: given.Options) -> Answer:
     said |= {"plan": name} if plan is None else {}
     told = {"judges": judges, "traces": name, "metric": asked["metric"]}
     of = told | {"schedule": schedule_label(judges.schedule), "chosen_by": [*chosen], "taken": said}
-    asked["loss"], notes = options.loss, unnamed(judges, bool(chosen))
-    taken = "; ".join(f"{what} {asked.get(what) or ''} taken from {source}" for what, source in said.items())
-    return given.shown(found, found.certified, "\n".join(filter(None, (taken, notes))), told, of)
+    asked["loss"] = options.loss
+    taken = [f"{what} {asked.get(what) or ''}".strip() + f" from {source}" for what, source in said.items()]
+    notes = f"taken: {', '.join(taken)}" if taken else "", unnamed(judges, bool(chosen))
+    return given.shown(found, found.certified, "\n".join(filter(None, notes)), told, of)
 
 
 def _fresh(

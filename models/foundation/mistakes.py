@@ -29,6 +29,7 @@ _MOST = 10_000
 _STAND_INS = (1, 0.5)
 """Numbers in the place of wrong ones: one of them lies within the bounds of every number of ours."""
 
+_UNIONS = (typing.Union, types.UnionType)
 _REGISTERED = "; one of your own has to be registered (on the command line: --import FILE)"
 _PLACE = re.compile(r"^(?P<what>.*?)(?: - at `(?P<path>\$?[^`]*)`)?$", re.DOTALL)
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -126,12 +127,14 @@ def mistakes_of(value: Any, kind: Any, place: str, command: str = SCHEMA_COMMAND
     return reading.found
 
 
-def missing(record: type[msgspec.Struct], given: Collection[str], command: str = SCHEMA_COMMAND) -> Mistakes:
+def missing(record: type[msgspec.Struct], given: Collection[str]) -> Mistakes:
     """What a document does not give: fields without a default, and those that a record calls ``lacking``."""
     found, fields = Mistakes(), fields_of(record)
     names = [name for name, field in fields.items() if field.required and name not in given]
     for name in (*names, *getattr(record, "lacking", lambda _given: ())(given)):
-        found.add(f"is missing: {fields[name].told or f'its type is listed by {command!r}'}", step(name))
+        found.add(
+            f"is missing: {fields[name].told}" if fields[name].told else "is missing; give it", step(name)
+        )
     return found
 
 
@@ -168,8 +171,8 @@ class _Reading:
             if dict in types_within:
                 inner = types_within[dict][1]
                 return {key: self.read(part, inner, place + step(key)) for key, part in value.items()}
-        elif isinstance(value, list | tuple) and types_within.get(tuple, ())[1:] == (...,):
-            inner = types_within[tuple][0]
+        elif isinstance(value, list | tuple) and types_within.get(tuple, (None, ...))[1:] == (...,):
+            inner = types_within.get(tuple, types_within.get(list, (object,)))[0]
             return [self.read(part, inner, f"{place}[{index}]") for index, part in enumerate(value)]
         return value
 
@@ -189,7 +192,7 @@ class _Reading:
             if meant != name and any(_OTHER_TYPE.search(item.message) for item in self.found[before:]):
                 del self.found[before:]  # perhaps that was not meant
         nulls = [name for name in kept if name in fields and kept[name] is value.get(name, 0) is None]
-        for error in missing(record, kept.keys() - nulls, self.command):
+        for error in missing(record, kept.keys() - nulls):
             self.found.append(error.within(place))
             kept[error.path[1:]] = self._stand_in(fields[error.path[1:]].kind)
         return kept
@@ -230,7 +233,7 @@ def _alternatives(kind: Any) -> Iterator[Any]:
     """The types that a field may have, without what is noted beside them."""
     if typing.get_origin(kind) is Annotated:
         yield from _alternatives(typing.get_args(kind)[0])
-    elif typing.get_origin(kind) in (typing.Union, types.UnionType):
+    elif typing.get_origin(kind) in _UNIONS:
         for part in typing.get_args(kind):
             yield from _alternatives(part)
     elif isinstance(kind, type) and issubclass(kind, OpenUnion):
@@ -255,10 +258,11 @@ def _record(value: dict[str, Any], kinds: list[Any]) -> type[msgspec.Struct] | N
 
 
 def _description(kind: Any) -> str:
-    """What the schema says of a field."""
+    """What the schema says of a field, but not of what lies in it."""
     if isinstance(kind, msgspec.Meta):
         return kind.description or ""
-    return next(filter(None, map(_description, typing.get_args(kind))), "")
+    parts = typing.get_args(kind) if typing.get_origin(kind) in (Annotated, *_UNIONS) else ()
+    return next(filter(None, map(_description, reversed(parts))), "")
 
 
 def _meant(name: str, fields: Mapping[str, _Field]) -> tuple[str, ...]:
@@ -270,23 +274,22 @@ def _meant(name: str, fields: Mapping[str, _Field]) -> tuple[str, ...]:
 def _with_remedy(refused: InvalidInputError, value: Any, kinds: list[Any], command: str) -> InvalidInputError:
     """msgspec's words with what to write instead, where the types tell it."""
     what, path, records = refused.message, refused.path, _records(kinds)
-    field = next((str(record.__struct_config__.tag_field) for record in records.values()), "")
+    field = next((record.__struct_config__.tag_field or "" for record in records.values()), "")
     tags = [str(tag) for tag in records]
-    if what.startswith("Object missing required field"):  # that of the tag: others are looked for one by one
+    if field and what.startswith("Object missing required field"):  # the tag: all others are looked for
         what, path = f"is missing: one of {', '.join(tags)}", path + step(field)
-    elif what.startswith("Invalid value"):
+    elif what.startswith("Invalid value") and isinstance(value, dict):
         what += f"; {advice(str(value[field]), tags)}"
     elif what.startswith("Invalid enum value"):
         what += f"; {advice(str(value), [str(item) for kind in kinds for item in typing.get_args(kind)])}"
     elif what.startswith("Expected `object`") and records:
         needed = [key for key, item in fields_of(next(iter(records.values()))).items() if item.required]
-        shown = ", ".join(needed) if tags == ["None"] else f"{field}: {' or '.join(tags)}"
-        what += f"; write an object with {shown}"
+        what += f"; write an object with {f'{field}: ' + ' or '.join(tags) if field else ', '.join(needed)}"
     elif "matching regex" in what:
         what += f", which '{command}' describes"
     elif what.startswith("Expected `array`, got `object`"):
         what += "; write the objects between [ and ], each with its name as a field"
-    elif "`, got `str`" in what and (amount := _AMOUNT.fullmatch(value)):
+    elif "`, got `str`" in what and isinstance(value, str) and (amount := _AMOUNT.fullmatch(value)):
         number, unit = (f"{float(amount[1]) / 100:g}", True) if amount[2] == "%" else amount.groups()
         what += f"; write {number}, without quotation marks{' and unit' if unit else ''}"
     elif what.startswith("Expected") and ", got" not in what and isinstance(value, int | float):

@@ -76,7 +76,7 @@ REQUIRED = """
     target.initial_loss target.quantile_level target.maximum_epochs transfers[0].cost switches[0].from
     switches[0].law switches[0].law.degrees_of_freedom data_law.p provenance[0].path
 """
-MISSING_FIELDS = [Bad(place, ABSENT, "is missing: ") for place in REQUIRED.split()]
+MISSING_FIELDS = [Bad(place, ABSENT, "is missing") for place in REQUIRED.split()]
 
 LEAST = {
     "> 0.0": (

@@ -56,7 +56,7 @@ $ certify f100-1.csv --target 1.5 --omega 0.95 --chosen-by used.csv --json
 
 what is not said is taken from the instance that chose the plan, if it is one
 $ certify f100-1.csv --chosen-by chose.json
-target 1.5 taken from chose.json; omega 0.95 taken from chose.json; metric loss taken from chose.json; plan
+taken: target 1.5 from chose.json, omega 0.95 from chose.json, metric loss from chose.json, plan from f100
 $ certify f100-1.csv --chosen-by chose.json --chosen-by used.csv --omega 0.9 --json
 {"target": 1.5, "level": 0.9, "taken": {"target": "chose.json", "metric": "chose.json", "plan": "f100-1.csv"}}
 $ certify f100-1.csv --chosen-by used.csv

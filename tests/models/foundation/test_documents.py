@@ -173,7 +173,7 @@ def test_all_mistakes_are_told_at_once_each_where_it_is_and_no_consequence():
         "$.legs[0].length: Expected `float`, got `str`; write 7, without quotation marks and unit",
         "$.legs[1].lenth: there is no such field; did you mean 'length'?",
         "$.legs[1].lenth: Expected `float` > 0.0, not -1",
-        "$.legs[2].length: is missing: its type is listed by 'depl instances schema'",
+        "$.legs[2].length: is missing; give it",
         "$.legs[3].slope: too steep; lengthen the leg (also at $.legs[4].slope)",
         "$.legs[5]: Expected `object`, got `int`; write an object with length",
     ]
