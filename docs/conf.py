@@ -1,5 +1,6 @@
 """Sphinx configuration: Sphinx with furo, sphinx-copybutton and sphinx-gallery; no network to be read."""
 
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -145,7 +146,7 @@ def _measured(
     """A number from a record, or words that a record bears out; one that is stale or unknown is an error."""
     from measured_numbers import objection
 
-    shown = text.rpartition("<")[0].rstrip() if text.endswith(">") else text
+    shown = re.split(r"\s+<", text, maxsplit=1)[0]  # a condition may hold the sign again
     words = objection(rawtext)
     errors = [inliner.reporter.error(words, line=lineno)] if words else []
     return [nodes.Text(shown)], errors
