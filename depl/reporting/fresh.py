@@ -33,7 +33,11 @@ def read_certificate(text: str, instance: Instance, plan: Plan) -> Certificate:
     InvalidInputError
         If it is none of ``depl certify --json``, or of another plan or promise.
     """
-    said, target = decode(text, _Answer), instance.target
+    try:
+        said, target = decode(text, _Answer), instance.target
+    except InvalidInputError as error:
+        message = f"is not what 'depl certify ... --json' says on standard output ({error.message})"
+        raise InvalidInputError(message, error.path) from error
     wanted = target.maximum_loss, target.quantile_level, schedule_label(plan.schedule)
     for name, own in zip(("target", "level", "schedule"), wanted, strict=True):
         if getattr(said, name) != own:

@@ -129,9 +129,13 @@ def _line(source: str, error: Exception) -> str:
 
 
 def _not_found(source: str, error: Exception) -> str:
-    """What to do where there is no module of the name that was given."""
-    if not isinstance(error, ModuleNotFoundError) or error.name is None or source.endswith(".py"):
+    """What to do where there is no module of the name that was given, or that lies beside a file."""
+    if not isinstance(error, ModuleNotFoundError) or error.name is None:
         return ""
+    if source.endswith(".py"):
+        folder = Path(source).resolve().parent
+        beside = (folder / f"{error.name}.py").is_file()
+        return f"; it lies beside the file: set PYTHONPATH={folder}" if beside else ""
     if source != error.name and not source.startswith(f"{error.name}."):
         return ""
     file = f"{source.replace('.', '/')}.py"

@@ -57,6 +57,9 @@ def test_a_module_that_is_not_found_may_be_a_file(tmp_path, monkeypatch):
     (tmp_path / "depl_nowhere.py").write_text("", encoding="utf-8")
     with pytest.raises(InvalidInputError, match=r"did you mean the file 'depl_nowhere\.py'\?"):
         import_source("depl_nowhere")
+    (tmp_path / "beside.py").write_text("import depl_nowhere", encoding="utf-8")
+    with pytest.raises(InvalidInputError, match=f"lies beside the file: set PYTHONPATH={tmp_path}$"):
+        import_source("beside.py")
 
 
 CALLS = """import json
