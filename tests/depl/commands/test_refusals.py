@@ -82,7 +82,7 @@ solve tiny --method never --out items.txt/plan.json | there is no folder
 demo --out items.txt | cannot be made
 instances make --out items.txt/deeper | cannot be made
 report instance.json plan.json --out no/page.html | there is no folder
-report tiny plan.json --certificate state.json | state.json: $.target: is not what 'depl certify ... --json' says
+report tiny plan.json --certificate state.json | state.json: $.target: is not what 'depl certify
 report tiny tied.json | tied.json: $.instance: the plan was made for another instance
 instances show nobody | no shipped instance and no file is called 'nobody'
 solve tiny --out . | .: is a folder
