@@ -225,7 +225,8 @@ class DataParts:
 
     A part is divided at one cluster: each of its sets or, where they are many, those with a certain dataset
     and those without it; and, unless it is obliged, no data. Clusters that are equal in everything may be
-    exchanged: of two the one that comes first has the set that comes first, and data if the other has any.
+    exchanged: of two the one that comes first has the set that comes first, and data if the other has any. With
+    one set on both, the first can train what the second does, and the set is brought once less.
     """
 
     problem: Choices
@@ -270,7 +271,7 @@ class DataParts:
         return make_assignment(self.problem, part.offered)
 
     def divided(self, part: DataPart, relaxed: Assignment, values: FloatArray) -> list[DataPart]:
-        """Parts that have all plans of a part between them, up to exchanges of equal clusters.
+        """Parts that have a plan between them for each of a part, which costs no more; see `DataParts`.
 
         Parameters
         ----------
@@ -330,14 +331,14 @@ class DataParts:
     def _child(self, part: DataPart, cluster: int, sets: tuple[int, ...]) -> DataPart:
         """The cluster has one of these sets, or does not train if there are none.
 
-        Its equals after it have no set that comes before, and do not train if it does not. Numbers of epochs
+        Its equals after it have sets that come after it, and do not train if it does not. Numbers of epochs
         too few for the clusters that pay are left out, and so are clusters beyond the most epochs.
         """
         offers, obliged = list(part.offers), list(part.obliged)
         offers[cluster], obliged[cluster] = sets, bool(sets)
         for other in self._alike[cluster]:
             if other > cluster and len(sets) < 2:
-                offers[other] = tuple(data for data in offers[other] if sets and data >= sets[0])
+                offers[other] = tuple(data for data in offers[other] if sets and data > sets[0])
         paying = sum(obliged)
         lengths = tuple(length for length in part.lengths if length >= paying)
         if lengths and paying == lengths[-1]:

@@ -94,7 +94,7 @@ class ChordSearch(Search):
         largest = float(self.risk.problem.ends[-1])
         tried = (self._tangent_plan(largest / 2**half) for half in range(_HALVINGS))
         found = next(filter(None, tried), None)
-        for _ in range(_TANGENTS if found else 0):
+        for _ in range(_TANGENTS):
             deviation = math.sqrt(self.risk.problem.judge.loss(found.choices).variance()) if found else 0.0
             found = self._tangent_plan(deviation) if deviation > 0 else None
 

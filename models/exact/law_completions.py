@@ -154,7 +154,7 @@ class _Backward:
                 continue
             needed[before] = min(int(needed[before]), step + start)
             switch, run = self.changes.laws[k, before, j]
-            key = (0 if switch is None else id(switch), j)
+            key = id(switch), j
             if key not in shared:
                 law, rows = self._backward(switch, run), slice(start, cells - step)
                 product = transforms[self.assignment.models[j], rows] * law

@@ -168,7 +168,7 @@ class GridSteps:
             return GridLaw(shift, np.ones(1), 0.0).within(-self._most, self._most)
         (term,) = change.terms
         ends = [float(term.coefficient * term.law.quantile(_TAIL, upper=side)) for side in (False, True)]
-        first = min(max(math.floor(min(ends) / self._step) - 1, -self._most), self._most - 1)
+        first = min(max(math.floor(min(ends) / self._step) - 1, -self._most), self._most)
         last = min(max(math.ceil(max(ends) / self._step), first + 1), self._most)
         down = rounded(term, self._step, first, last)[1]
         return GridLaw(down.first + shift, down.masses, down.error).within(-self._most, self._most)

@@ -11,10 +11,10 @@ from depl.models.exact import counted
 from depl.models.exact.assignments import assignments, make_sample
 from depl.models.exact.clusters import cheapest_clusters
 from depl.models.exact.counted import CountedSubproblem
-from depl.models.exact.first_plans import Neighbourhood, gained, priced_plan
-from depl.models.exact.kernels import Sample
+from depl.models.exact.first_plans import Neighbourhood, _summed, gained, priced_plan
+from depl.models.exact.kernels import Sample, _gain_of_two
 from depl.models.exact.prices import Prices
-from tests.oracles.search import kinds_of, tiny_problems
+from tests.oracles.search import kinds_of, required_by, tiny_problems
 
 
 def test_no_plan_below_the_cutoff_is_charged_too_much(monkeypatch):
@@ -119,6 +119,20 @@ def random_sample(rng, length, kinds, scenarios, models):
         allowed=scenarios // 4,
         may_end=np.ones(models, dtype=bool),
     )
+
+
+def test_the_gains_of_two_kinds_are_those_of_their_epochs_and_of_the_switches_when_they_happen():
+    sample = random_sample(np.random.default_rng(1), 5, 3, 4, 2)._replace(first_model=1)
+    summed = sample._replace(gains=_summed(sample.gains))
+    for first, second, split in itertools.product(range(3), range(3), range(1, 5)):
+        wanted = total_gains(sample, [first] * split + [second] * (5 - split))
+        assert _gain_of_two(summed, 5, split, first, second) == pytest.approx(wanted)
+
+
+def test_the_mean_gain_that_is_required_allows_for_the_rounding_of_as_many_epochs_as_there_are():
+    """Of one scenario all is required, here nothing."""
+    sample = random_sample(np.random.default_rng(0), 9000, 1, 1, 1)._replace(needed=0.0)
+    assert required_by(sample) <= -9000 * 2.0**-53 * sample.gains.sum()
 
 
 @pytest.mark.parametrize(

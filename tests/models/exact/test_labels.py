@@ -14,7 +14,7 @@ from depl.models.exact.assignments import assignments
 from depl.models.exact.chord_search import ChordSearch
 from depl.models.exact.chords import Chords
 from depl.models.exact.clusters import cheapest_clusters
-from depl.models.exact.labels import LabelSearch, mark_undominated
+from depl.models.exact.labels import LabelSearch, Line, mark_undominated
 from depl.models.exact.prices import Prices
 from depl.models.foundation.search import BestFirst
 from depl.models.problem.laws import Forbidden
@@ -139,7 +139,13 @@ def test_what_epochs_add_is_rounded_in_favour_of_the_plan_to_the_last_bit_of_any
             assert not np.fmod(part, unit).any()
             assert moved.min() >= 0
             assert moved.max() < unit
-    assert search._overlap == pytest.approx(4e-12 * problem.ends[-1], rel=1e-9, abs=0)  # of four epochs
+    # of four epochs: ends are moved, three operations rounded on either side, and sums at prices 2 and 3
+    assert search._overlap == pytest.approx(4e-12 * problem.ends[-1], rel=1e-9, abs=0)
+    cost, gain, variance = (float(np.abs(part).max(axis=1).sum()) for part in (costs, gains, variances))
+    size = gain + problem.safety * math.sqrt(variance)
+    assert problem.needed - search._needed >= 3 * 2 * LENGTH * 2.0**-53 * size
+    least = cost + 2 * (gain + 3 * variance + problem.needed + problem.safety * problem.ends[-1])
+    assert search._rounding(Line(0.0, 2.0, 3.0))[LENGTH] >= 0.99e-12 * least
 
 
 def test_labels_are_no_way_where_a_switch_or_a_last_model_is_forbidden():

@@ -10,6 +10,7 @@ from depl.models.exact.law_completions import product_rounding
 from depl.models.exact.law_grid import Grid
 from depl.models.exact.law_judge import LawJudge
 from depl.models.foundation.tolerances import ATOM_TOLERANCE
+from depl.models.problem.laws import Normal
 from tests.cases.law_search_cases import BELL, WILD, law_search, make
 from tests.problems import HEAVY, loss
 
@@ -43,9 +44,9 @@ def test_grids_hold_the_fall_and_room_and_little_wraps_round(level, spread, monk
     counted = 32 * 4 * 2 * 2  # bytes of a point: epochs, models before with none, kinds
     monkeypatch.setattr(module, "_MOST_BYTES", 512 * counted)
     assert search.risk._manageable_grids(2) == [(128, 24), (512, 64)]
-    # what Cantelli's inequality requires of gains of variance 4, less what is granted
-    wide = law_search(make([WILD], quantile_level=level))
+    # what Cantelli's inequality requires of gains of variance 4 and switches of 2, less what is granted
+    wide = law_search(make([WILD, WILD], Normal(mean=0.1, variance=2.0), quantile_level=level))
     _, required = wide.risk.relaxed(wide.assigned[0])
     for epochs, found in enumerate(required):
-        away, fall = math.sqrt(4 * epochs * (1 - level) / level), 4 - ATOM_TOLERANCE
+        away, fall = math.sqrt(6 * epochs * (1 - level) / level), 4 - ATOM_TOLERANCE
         assert fall - away * (1 + 3e-9) <= found <= fall - away * (1 + 5e-10)

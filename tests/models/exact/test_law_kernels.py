@@ -35,26 +35,26 @@ def power(law, epochs, wrapped=None):
 
 
 def one_kind(change, values, epochs):
-    """Paths whose next epoch has this transform, and the table of a rest with these values."""
+    """Paths whose second epoch has this transform, and the table of a rest with these values after it."""
     size = len(values)
     row = np.conj(fft.rfft(values)) / size
     row[1 : (size + 1) // 2] *= 2.0
-    transforms = change.reshape(1, 1, 1, -1).repeat(2, axis=1)
+    transforms = change.reshape(1, 1, 1, -1).repeat(2, axis=0).repeat(2, axis=1)
     laws = Laws(
         transforms=transforms,
         clipped=transforms,
-        rises=np.zeros((1, 2, 1), dtype=np.int64),
+        rises=np.zeros((2, 2, 1), dtype=np.int64),
         may_follow=np.ones((1, 1), dtype=bool),
         models=np.zeros(1, dtype=np.int64),
         first_model=-1,
-        norms=np.full((2, 1, 1), float(np.linalg.norm(values))),
-        least=np.zeros((2, 1), dtype=np.int64),
+        norms=np.array([0.0, 0.0, np.linalg.norm(values)]).reshape(3, 1, 1),
+        least=np.array([[1], [1], [0]]),
         tops=np.zeros(epochs + 1, dtype=np.int64),
         highest=size,
         most=math.inf,
         rounding=product_rounding(epochs, size),
     )
-    return laws, np.stack([row, row]).reshape(2, 1, 1, -1)
+    return laws, np.stack([0 * row, 0 * row, row]).reshape(3, 1, 1, -1)
 
 
 def violation_and_truth(law, values, epochs):
@@ -64,11 +64,11 @@ def violation_and_truth(law, values, epochs):
     for _ in range(epochs - 1):
         before = before * change
     paths, table = one_kind(change, values, epochs)
-    arguments = paths, table, before, 0, -1, 0, 0
+    arguments = paths, table, before, 1, -1, 0, 0
     written = getattr(_violation, "py_func", _violation)
     known = int(power(whole(law), epochs, len(law)) @ whole(values))
     truth = float(Fraction(known, 1 << 2 * BITS))
-    doubt = paths.rounding * float(abs(before[0] * change[0])) * float(paths.norms[1, 0, 0])
+    doubt = paths.rounding * float(abs(before[0] * change[0])) * float(paths.norms[2, 0, 0])
     return _violation(*arguments), written(*arguments), truth, doubt
 
 

@@ -71,6 +71,10 @@ def test_with_one_kind_the_bound_is_the_violation_but_for_the_grid(mean, varianc
         bound = prefix_bound(search, (0,) * length, 0.0)
         assert violation(4 * grid.step) * (1 - 1e-6) <= bound <= violation(0.0) + doubt(search)
     assert violation(4 * grid.step) > sharp * violation(0.0)
+    laws, found = search._risk, prefix_bound(search, (0,), 0.0)
+    search._risk = laws._replace(rounding=0.0)
+    search._risk = laws._replace(most=(found + prefix_bound(search, (0,), 0.0)) / 2)
+    assert search._able(0)[0]  # what is too much by less than its doubt may be rounding
 
 
 @pytest.mark.parametrize("level", [0.9, 0.99, 0.9999, 0.999999])

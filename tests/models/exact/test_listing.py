@@ -109,9 +109,12 @@ def test_assignments_that_nobody_lists_are_not_counted_to_the_end(count):
 @pytest.mark.parametrize(("held", "undecided"), [(5.0, math.inf), (5.0, 5.0), (5.0, 4.0), (None, 5.0)])
 def test_an_optimum_is_proved_just_where_all_that_is_undecided_costs_as_much(held, undecided):
     found = _ByClass(TINY, Limits(gap=0.19), 1)
+    assert found.lower_bound == 0  # before any plan was seen
     found.held, found.cost, found.undecided = held and Plan(), held or math.inf, undecided
     optimal = held is not None and undecided >= held
     assert found._proved() is (Termination.OPTIMAL if optimal else Termination.EXHAUSTED)
+    found.limits = Limits(gap=0.2)
+    assert (found._proved() is Termination.GAP_REACHED) == (undecided == 4.0)
 
 
 @pytest.mark.parametrize("batch", [1, 2, 256])

@@ -27,6 +27,7 @@ from tests.oracles.search import (
     tiny_problems,
     with_negative_switches,
 )
+from tests.problems import refusal
 
 TINY = depl.load("tiny")
 
@@ -41,7 +42,7 @@ def drawn(seed):
     return with_negative_switches(problem) if seed % 2 else problem
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [0, 1, 2, 3, 13, 19])
 def test_no_feasible_plan_below_the_cutoff_is_pruned_or_below_a_bound(seed):
     """Bounds of its number of epochs, at any price of gain, and what its mean gain has to be; as leaves."""
     problem = drawn(seed)
@@ -95,6 +96,9 @@ def test_where_a_plan_needs_no_epoch_or_may_have_none_the_best_root_bound_is_zer
     for changed in ({"maximum_loss": TINY.target.initial_loss}, {"maximum_epochs": 0}):
         problem = sampled(TINY.replace(**changed, **limits), 20)
         assert best_root_bound(problem, 0.0 if limits else 3.0) == DualBound(0.0, 0.0, 0.0)
+    wrong = [((math.inf, 1.0), "time_price"), ((0.0, math.inf), "gain_price"), ((0.5, 1.0), "time_price")]
+    for prices, name in wrong if limits else wrong[:2]:
+        assert refusal(root_bound, problem, *prices).path == name
 
 
 def test_more_assignments_than_the_root_bound_tells_apart_are_relaxed_together():

@@ -131,12 +131,11 @@ def test_without_a_gain_that_a_price_can_be_set_on_there_is_no_price(required, m
 
 @pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
 def test_the_gain_that_is_needed_allows_for_the_rounding_of_sums(unit):
-    """Each epoch adds a gain and takes off a switch, so two roundings of the greatest sum."""
+    """Two roundings of the greatest sum an epoch, gain and switch; a part in 1e10 is granted, far more."""
     problem = problem_of(4, 7.0, unit)
     search = search_of(problem, 60.0)
-    largest = np.abs(problem.gains).max(axis=(1, 2)).sum(axis=0).max()
-    assert search._sample.needed <= problem.needed - 2 * LENGTH * 2.0**-53 * largest
-    assert search._sample.needed >= problem.needed - 1e-9 * max(1.0, largest)
+    granted = 1e-10 * max(1.0, np.abs(problem.gains).max(axis=(1, 2)).sum(axis=0).max())
+    assert 0.9 * granted <= problem.needed - search._sample.needed <= 1.1 * granted
 
 
 @pytest.mark.parametrize("scenarios", [1, 5])
@@ -180,10 +179,14 @@ def test_limits_allow_for_the_rounding_of_sums_and_for_no_more(cutoff, maximum_t
         assert most * (1 + Fraction(EPOCHS, 2**53)) <= Fraction(time) <= most * (1 + Fraction(1, 10**11))
 
 
-def lost(extras, scale):
-    """Mean share of an extra charge that is lost when it is rounded down to cells, half a millionth less."""
-    cells = extras[extras > 0] * scale
-    return float(np.mean((cells - np.floor(cells + 5e-7)) / cells))
+def test_what_epochs_are_rounded_up_to_whole_cells_by_adds_up_to_less_than_a_budget_is():
+    """Five of a thousand epochs, each a little below two cells: their own charge is a budget for them."""
+    row = np.tile([0.0, 1.0, 2 - 4e-7], (EPOCHS, 1))
+    charges = SimpleNamespace(values=row[None], limits=[10.0], rest=np.zeros((1, 1)))
+    part = SimpleNamespace(_charges=charges, length=EPOCHS)
+    Subproblem._make_cells(part, 11)
+    assert part._scale == 1
+    assert part._steps[:5, 2].sum() <= int(row[:5, 2].sum() + kernels.CELL_ROUNDING)
 
 
 def test_numbers_are_rounded_to_single_precision_upward_and_whole_ones_are_kept():

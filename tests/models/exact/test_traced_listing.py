@@ -18,13 +18,15 @@ from depl.models.exact.counted import scenario_search
 from depl.models.exact.listing import enumerate_on_scenarios, enumerate_plans
 from depl.models.exact.traced_schedules import all_candidates
 from depl.models.exact.traced_verdicts import UnderLaw, exceedances
+from depl.models.foundation.errors import NotCoveredError
 from depl.models.foundation.interval import Interval
 from depl.models.risk.certify import certified_violation
 from depl.models.scenarios.draws import allowed_misses, draw_scenarios
 from depl.models.solving.limits import Limits, Looks
 from depl.models.solving.result import Termination
-from tests.cases.memory_cases import instance_of, random_law
+from tests.cases.memory_cases import FULL, instance_of, random_law
 from tests.cases.memory_search_cases import case_of, drawn, met_on
+from tests.cases.observed_run_cases import rest_of
 from tests.cases.traced_law_cases import halves
 from tests.problems import refusal
 
@@ -150,6 +152,13 @@ def test_sums_as_large_as_their_rounding_are_left_to_the_evaluator(factor):
         rng = np.random.default_rng(400 + seed)
         document = scaled(random_law(rng, deviations=(-0.1, 0.05) if seed % 2 else ()), factor)
         bare = case_of(instance_of(document, initial_loss=50 * factor))
+        listed = all_candidates(bare.instance, document.law, 10_000)
+        for node in listed.by_cost(range(len(listed.nodes))).tolist()[:4]:
+            law, values = end_law(document, listed.schedule(node)), bare.oracle.law(listed.schedule(node))[0]
+            for maximum in np.unique(values)[:: max(1, len(values) // 10)].tolist():
+                verdicts = UnderLaw(bare.instance.replace(maximum_loss=maximum))
+                lower, upper = verdicts.bounds(listed, node)
+                assert lower <= law.exceedance(maximum).exact <= upper
         for _, schedule in bare.ranked[:4]:
             values, _ = bare.oracle.law(schedule)
             maximum = float(np.sort(values)[int(0.8 * values.size)])
@@ -201,7 +210,17 @@ def test_quick_bounds_enclose_how_often_a_schedule_misses_its_target_however_few
             assert lower <= case.violation(listed.schedule(node)) <= upper
 
 
-def test_scenarios_of_other_epochs_are_refused():
+def test_without_an_epoch_a_loss_that_meets_the_target_misses_it_on_no_scenario():
+    idle = instance_of(halves(), maximum_loss=60.0)
+    assert allowed_misses(idle, 3) == 0
+    assert enumerate_on_scenarios(idle, Limits(), draw_scenarios(idle, 3)).lower_bound == 0
+
+
+def test_a_rest_is_listed_unless_it_asks_for_a_confidence_and_scenarios_of_other_epochs_are_refused():
+    rests = [halves(24, unseen_loss=4.0, confidence=level).after((FULL,), 2.5) for level in (None, 0.9)]
+    assert enumerate_plans(rest_of(rests[0]), Limits()).termination is Termination.INFEASIBLE
+    with pytest.raises(NotCoveredError, match="counts whole runs from their start"):
+        enumerate_plans(rest_of(rests[1]), Limits())
     instance = instance_of(halves())
     scenarios = draw_scenarios(instance.replace(maximum_epochs=2), 5)
     assert "draw them for this instance" in str(
