@@ -168,7 +168,7 @@ class Rules(NamedTuple):
         return Standing(self._stop(place, scaled, index, loss), cost, _At(number, scaled, None), index)
 
     def _stop(self, place: Place, scaled: float | None, index: int, loss: float) -> Stop:
-        low = place.may_stop and index <= min(self.target, self.cells - 1)
+        low = place.may_stop and index <= self.target
         reason: Reason = "deadline" if place.epoch == self.last else "abandoned"
         if low or self._is_met(place, scaled):
             reason = "reached"

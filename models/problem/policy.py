@@ -49,6 +49,11 @@ class LossGrid(Checked, frozen=True, kw_only=True):
     target: Annotated[int, Meta(ge=0, description="greatest index at which the target is met")]
     limit: Annotated[float, Meta(description="l_max on the scale of the law")]
 
+    def validate(self) -> None:
+        """Require a target that is one of the losses."""
+        if self.target >= self.cells:
+            raise InvalidInputError(f"must be less than cells, {self.cells}", ".target")
+
 
 class NextEpoch(Checked, frozen=True, kw_only=True):
     """What one more epoch trains, costs and does: l' = shift + retention * l + noise."""

@@ -16,6 +16,7 @@ from depl.models.policy.ledger import EDGE
 from depl.models.policy.process import process
 from depl.models.problem.epochs import Term
 from depl.models.problem.laws import Deterministic, InverseGamma, Law, Lognormal, Normal, StudentT
+from depl.models.problem.policy import STOP
 from depl.models.verifier import policy_noise
 from depl.models.verifier.laws import Increment
 from depl.models.verifier.policy_noise import Noise
@@ -70,6 +71,17 @@ def test_a_noise_that_leads_far_below_the_grid_reaches_the_target_for_sure(law):
         grid = Grid.of(whole, cells)
         assert upper(whole, Expectations(grid, up=True), 1e6).failure < 1e-9
         assert upper(whole, Expectations(grid, up=True), 1e6).cost == pytest.approx(1.0)
+
+
+def test_below_the_grid_a_run_costs_what_it_does_at_the_first_index():
+    """Large alone may be the last; it is trained there, after small, and elsewhere runs are given up."""
+    whole = process(tiny(7.0, 7.0, maximum_epochs=2, deployable=("large",)))
+    up = Expectations(Grid.of(whole, 128), up=True)
+    actions = [np.full(up.grid.cells, STOP if node.epoch else 0, np.int16) for node in whole.nodes]
+    (small,) = (place for place, node in enumerate(whole.nodes) if node.epoch == 1 and not node.may_stop)
+    actions[small][0] = 1
+    found = upper(whole, up, 1e6, replace(upper(whole, up, 1e6), actions=tuple(actions)))
+    assert (found.cost, found.failure) == (pytest.approx(3.5), pytest.approx(0.0, abs=1e-9))
 
 
 @pytest.mark.parametrize("length", [16, 2**12])
@@ -143,7 +155,7 @@ def test_cells_of_a_sum_of_two_laws_are_lower_bounds_that_leave_out_little(pair,
         assert mine >= exact * 0.98 - 2e-4
 
 
-def test_beside_two_densities_atoms_are_mixed():
+def test_beside_two_densities_atoms_are_mixed(monkeypatch):
     three = (Term(1.0, atoms(-0.25, 0.5)), HALF, CUT)
     found = noise_cells(three, GRID, up=True)
     index = round(-0.4 / GRID.step)
@@ -155,6 +167,13 @@ def test_beside_two_densities_atoms_are_mixed():
     for cell, low in ((0, -9.0), (9, float(ends[9]))):
         exact = 0.5 * sum(probability((HALF, CUT), low - x, ends[cell + 1] - x) for x in (-0.25, 0.5))
         assert exact * 0.98 - 2e-4 <= masses[cell] <= exact + 1e-10
+    alone = densities.masses_of_one(tuple(mixed), HALF, cells, lumped=True)
+    tails = HALF.law.survival(-2 * np.subtract.outer(ends, mixed[0])).mean(axis=1)  # P(half + atom <= end)
+    assert alone == pytest.approx(np.diff(tails[1:], prepend=0.0), abs=1e-10)
+    placed = densities._placed(np.ones(2), index + 1, replace(cells, last=index + 3))
+    assert placed.tolist() == [0, 1, 1, 0]
+    monkeypatch.setattr(densities, "_SUB_CELLS", 1)
+    assert noise_cells((HALF, CUT), GRID, up=True).masses.sum() < 1
 
 
 def test_one_law_of_two_has_to_have_a_single_mode():

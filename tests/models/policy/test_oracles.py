@@ -175,6 +175,7 @@ def test_shares_and_costs_are_those_of_the_tree_and_nothing_is_refuted(planned):
     assert found.cost_interval[0] <= cost <= found.cost_interval[1]
     assert found.epochs == pytest.approx(depl.evaluate_policy(instance, policy).course.epochs, abs=0.05)
     assert found.deviation <= found.greatest_cost / 2
+    assert simulate(instance, policy, 1).refuted == ()
 
 
 def test_claims_that_are_too_bold_are_refuted(planned):

@@ -140,6 +140,9 @@ def test_upper_bounds_of_a_policy_are_never_rounded_down():
         rounded += Fraction(1 - reached) < missed
         assert told["violation"]["upper"] == pytest.approx(1 - reached, rel=1e-15)
     assert rounded  # that 1 - reached would be too small mattered
+    ended = planning._ended(replace(found, lower_bound=0.01), Termination.EXHAUSTED)
+    assert (ended.termination, ended.policy.certificate.lower_bound) == (Termination.STUCK, 0.01)
+    assert not replace(found, policy=None, failure_cost=0.5).promise_binds
 
 
 # --- a limit of the training time -----------------------------------------------------------------------
@@ -252,11 +255,15 @@ def of_all_ways(caps: Caps) -> Policy:
 
 
 def test_there_is_an_answer_as_soon_as_a_fixed_plan_keeps_the_promise(monkeypatch):
-    def interrupted(*_: object) -> None:
+    best = []
+
+    def interrupted(search: counted_planner._Search, _: object) -> None:
+        best.append(search.value)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(counted_planner, "capped", interrupted)
+    monkeypatch.setattr(counted_planner._Search, "narrowed", interrupted)
     found = solve_policy(SHORT)
+    assert best == [pytest.approx(found.objective)]
     assert found.termination is Termination.INTERRUPTED
     assert found.policy is not None
     assert found.reached >= 0.6
