@@ -29,6 +29,20 @@ def random_problem(
     )
 
 
+def uniform(epochs, gain=1.0, time=1.0, *, start=10.0, target, limit=20.0):
+    """One model, every epoch alike, of weight 1."""
+    return AdditiveProblem(
+        models=("only",),
+        weights=np.ones((epochs, 1)),
+        times=np.full((epochs, 1), time),
+        losses=np.full((epochs, 2, 1), -gain),
+        allowed=np.ones((epochs, 2, 1), dtype=bool),
+        initial_loss=start,
+        maximum_loss=target,
+        maximum_time=limit,
+    )
+
+
 def all_paths(problem: AdditiveProblem) -> list[tuple[int, ...]]:
     """Every allowed path of at least one epoch."""
     found = []

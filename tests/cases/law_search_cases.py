@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 import depl
-from depl.instances.generator import random_instances
 from depl.models.evaluation.evaluate import evaluate
 from depl.models.exact.assignments import assignments
 from depl.models.exact.choices import Choices
@@ -34,8 +33,6 @@ from tests.oracles.search import kinds_of
 from tests.problems import atoms, gain, gains, instance, law, model, site, student
 
 ZERO = Zero()
-
-SHAPE = {"models": (2, 3), "clusters": (1, 2), "datasets": (1, 2)}
 
 constant, tabled = gain, gains
 
@@ -224,8 +221,3 @@ def require_agreement(instance):
         assert found.termination is Termination.EXHAUSTED
         assert found.lower_bound <= known.lower_bound * (1 + 1e-9)
     return found.termination
-
-
-def drawn(count, epochs):
-    """Random instances with two or three models, one or two clusters and datasets."""
-    return random_instances(np.random.default_rng(20260501), count, maximum_epochs=epochs, **SHAPE)

@@ -18,30 +18,15 @@ from depl.heuristics.paper.network import (
     shortest_path,
     with_budgets,
 )
-from depl.heuristics.paths.additive_problem import AdditiveProblem
 from depl.models.foundation.deadline import OutOfTimeError
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
-from tests.cases.additive_cases import brute_force, random_problem
+from tests.cases.additive_cases import brute_force, random_problem, uniform
 
 CASES = [(seed, epochs, models) for seed in range(15) for epochs, models in ((3, 3), (5, 2), (6, 1))]
 
 
 def problem_of(seed, epochs, models):
     return random_problem(np.random.default_rng(seed), epochs, models, timed=seed % 3 > 0)
-
-
-def uniform(epochs, gain=1.0, time=1.0, *, start=10.0, target, limit=20.0):
-    """One model, every epoch alike, of weight 1."""
-    return AdditiveProblem(
-        models=("only",),
-        weights=np.ones((epochs, 1)),
-        times=np.full((epochs, 1), time),
-        losses=np.full((epochs, 2, 1), -gain),
-        allowed=np.ones((epochs, 2, 1), dtype=bool),
-        initial_loss=start,
-        maximum_loss=target,
-        maximum_time=limit,
-    )
 
 
 @pytest.mark.parametrize("rounding", list(Rounding))

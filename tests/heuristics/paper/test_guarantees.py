@@ -8,8 +8,7 @@ import numpy as np
 
 from depl.heuristics.paper.models import ExpandedGraph
 from depl.heuristics.paper.network import cost_down, cost_up, with_budgets
-from depl.heuristics.paths.additive_problem import AdditiveProblem
-from tests.cases.additive_cases import brute_force, is_refused, random_problem
+from tests.cases.additive_cases import brute_force, is_refused, random_problem, uniform
 
 
 def problem_of(seed):
@@ -42,24 +41,10 @@ def test_the_four_inequalities_hold_twice_the_levels_are_never_worse_and_paths_u
     assert tight >= 10
 
 
-def repeated(gain, time, epochs, limit, target):
-    """One model of weight 1, l(0) = 10."""
-    return AdditiveProblem(
-        models=("only",),
-        weights=np.ones((epochs, 1)),
-        times=np.full((epochs, 1), time),
-        losses=np.full((epochs, 2, 1), -gain),
-        allowed=np.ones((epochs, 2, 1), dtype=bool),
-        initial_loss=10.0,
-        maximum_loss=target,
-        maximum_time=limit,
-    )
-
-
 def test_almost_the_whole_shift_of_time_can_be_needed():
     # levels of width 1, epochs that take a hair more: K epochs take K levels in truth and 2 K in the graph
     epochs, levels = 10, 19
-    problem = repeated(1.0, 1 + 1e-6, epochs, float(levels), 10.0 - epochs)
+    problem = uniform(epochs, 1.0, 1 + 1e-6, target=10.0 - epochs, limit=float(levels))
     problem = dataclasses.replace(
         problem, losses=problem.losses * 10 / levels, maximum_loss=10 - 10 * epochs / levels
     )
@@ -70,7 +55,7 @@ def test_almost_the_whole_shift_of_time_can_be_needed():
 
 
 def test_an_optimum_without_room_to_spare_can_be_missed_by_every_number_of_levels():
-    problem = repeated(1.0, 0.0, 2, 1.0, 8.0)
+    problem = uniform(2, 1.0, 0.0, target=8.0, limit=1.0)
     problem.times[:, 0] = math.sqrt(0.5), 1 - math.sqrt(0.5)
     assert brute_force(problem) == 2
     assert all(cost_up(problem, 10 * levels) == math.inf for levels in range(1, 100))

@@ -8,6 +8,7 @@ import pytest
 
 from depl.heuristics.paths.additive_problem import Weight, additive_problem
 from depl.models.foundation.tolerances import ATOM_TOLERANCE, TIME_TOLERANCE
+from depl.models.problem.instance import ComputeTable
 from tests.cases.additive_cases import all_paths, random_problem
 from tests.problems import instance, model, refusal, site
 
@@ -44,6 +45,7 @@ def test_budgets_may_be_missed_by_the_tolerances_and_no_more():
         allowed = time / (1 + TIME_TOLERANCE), loss - ATOM_TOLERANCE
         given = allowed[0] * (1 - 1e-12 * (2 * late - 1)), allowed[1] - 1e-12 * (2 * high - 1)
         assert problem.within(*given).feasible(path) is fine
+    assert replace(problem, times=0 * problem.times).within(0.0, loss).feasible(path)
 
 
 def test_arrays_that_are_negative_infinite_or_of_other_shapes_are_refused():
@@ -55,9 +57,20 @@ def test_arrays_that_are_negative_infinite_or_of_other_shapes_are_refused():
         assert "fit together" in str(refusal(replace, problem, **{name: wrong[:1]}))
 
 
+@pytest.mark.parametrize("changed", [{"clusters": site(memory=1.0)}, {"round_deadline": 0.4}])
+def test_a_model_that_does_not_fit_or_misses_the_deadline_is_not_trained(changed):
+    limits = {"clusters": site(), "round_deadline": 2.5} | changed
+    net = instance(model("a", 1, memory=2.0), **limits)
+    assert not additive_problem(net, frozenset({"data"}), "site").allowed.any()
+
+
 def test_what_epochs_weigh_and_how_long_they_take_is_told_by_their_loads():
-    """Per node c = 1 and 6 at a capacity of 10; kappa = 2 * 3; s / b = 1 / 2, and the deadline leaves 2."""
-    models, data = (model("a", 1, 0.5), model("b", 1, 3.0)), frozenset({"data"})
+    """Per node c = 1 and 6 at a capacity of 10; kappa = 2 * 3; s / b = 1 / 2, and the deadline leaves 2.
+
+    In the last epoch there is nothing to compute for the second model.
+    """
+    work = (ComputeTable(epochs=(12.0, 12.0, 0.0)),)
+    models, data = (model("a", 1, 0.5), model("b", 1, compute=work)), frozenset({"data"})
     net = instance(*models, clusters=site(nodes=2), round_deadline=2.5)
     weights = {
         Weight.FULL_RESOURCES: (60, 60),
@@ -68,5 +81,5 @@ def test_what_epochs_weigh_and_how_long_they_take_is_told_by_their_loads():
     }
     for weight, expected in weights.items():
         problem = additive_problem(net, data, "site", weight=weight)
-        assert problem.weights == pytest.approx(np.array([expected] * 3))
-        assert problem.times == pytest.approx(np.array([[0.6, 1.1]] * 3))
+        assert problem.weights == pytest.approx(np.array([expected, expected, (expected[0], 0)]))
+        assert problem.times == pytest.approx(np.array([[0.6, 1.1], [0.6, 1.1], [0.6, 0.5]]))

@@ -31,6 +31,7 @@ def test_rows_count_what_rounding_may_add_and_the_completions_that_they_name():
         assert bounds.rows.slacks == pytest.approx(np.where(prices[:, 0], 0, may_add))
         assert bounds.slack == pytest.approx(may_add[-len(bounds.points) :].max())
         assert bounds.lower == bounds.points[0].bound - bounds.slack
+        assert not prices[: -len(bounds.points), 0].any()
         for j, k, p in np.ndindex(len(prices), 4, 4):
             after, path = bounds.rows_after(k), (p, *bounds.completion(j, k, p))
             steps = [(k + i, *step) for i, step in enumerate(itertools.pairwise(path))]

@@ -12,13 +12,9 @@ from scipy import special
 from depl.models.evaluation.evaluate import final_loss
 from depl.models.exact import chord_search
 from depl.models.exact.choices import Choices
-from depl.models.exact.chord_search import ChordSearch
-from depl.models.exact.chords import Chords
-from depl.models.exact.clusters import Clustered
 from depl.models.exact.labels import LabelSearch
 from depl.models.exact.law import _on_chords
 from depl.models.problem.laws import Normal
-from depl.models.solving.limits import Limits
 from tests.cases.law_search_cases import chorded, constant, make, normals, require_agreement
 
 WAYS = ("at once", "one after another", "labels")
@@ -64,13 +60,6 @@ def test_only_normal_increments_with_a_level_of_a_half_and_certain_ones_are_sear
     assert _on_chords(Choices(normal))
     assert not _on_chords(Choices(normal.replace(quantile_level=0.4)))
     assert _on_chords(Choices(make([constant(1.0), constant(2.0)]).replace(quantile_level=0.4)))
-
-
-def test_where_nothing_has_to_be_gained_no_price_of_gain_bounds_a_cost():
-    search = ChordSearch(Chords(chorded(normals(0, maximum_loss=11.0))), Limits())
-    search.build()
-    search.best = Clustered((), 0.5, 0.0)
-    assert search._bound_on(search.risk) == 0
 
 
 @pytest.mark.parametrize("budget", [f"{digit}e-{power}" for digit in (1, 3, 7) for power in range(9, 15)])

@@ -13,7 +13,7 @@ from depl.models.exact import chord_search
 from depl.models.exact.assignments import assignments
 from depl.models.exact.chord_search import ChordSearch
 from depl.models.exact.chords import Chords
-from depl.models.exact.clusters import cheapest_clusters
+from depl.models.exact.clusters import Clustered, cheapest_clusters
 from depl.models.exact.labels import LabelSearch, Line, mark_undominated
 from depl.models.exact.prices import Prices
 from depl.models.foundation.search import BestFirst
@@ -98,6 +98,12 @@ def test_what_is_proved_by_labels_stays_below_the_bound_of_the_span_that_is_next
     pairs = [pair for pair in raised if len(pair) == 2 and pair[0] > 0]
     assert pairs
     assert all(least * (1 - 1e-8) <= bound < least for least, bound in pairs)
+
+
+def test_where_nothing_has_to_be_gained_no_price_of_gain_bounds_a_cost():
+    search = ChordSearch(Chords(chorded(normals(0, maximum_loss=11.0))), Limits(), Clustered((), 0.5, 0.0))
+    search.build()
+    assert search._bound_on(search.risk) == 0
 
 
 def first_plan(search):

@@ -16,15 +16,7 @@ from depl.models.problem.laws import Normal
 from depl.models.risk.verdicts import Verdict
 from depl.models.solving.limits import Limits
 from depl.models.solving.result import Solution, Termination
-from tests.cases.law_search_cases import (
-    AWKWARD,
-    BELL,
-    drawn,
-    law_search,
-    make,
-    require_agreement,
-    tabled,
-)
+from tests.cases.law_search_cases import AWKWARD, BELL, law_search, make, require_agreement, tabled
 from tests.problems import atoms
 
 TINY = depl.load("tiny")
@@ -107,14 +99,6 @@ def test_a_task_that_is_left_keeps_no_bound_above_that_of_its_table(bound, monke
     monkeypatch.setattr(search, "_subproblem", lambda *_: endless)
     left = search._explored(Task(0.5 * bound, search.assigned[0], 3, 0.0), 1_000)
     assert bound * (1 - 1e-8) <= left.bound < bound
-
-
-def test_exact_agrees_where_few_epochs_are_left_or_none_suffice():
-    endings = []
-    for instance in drawn(3, (2, 3)):
-        fall = instance.target.initial_loss - instance.target.maximum_loss
-        endings.append(require_agreement(instance.replace(maximum_loss=instance.target.maximum_loss - fall)))
-    assert Termination.INFEASIBLE in endings
 
 
 @pytest.mark.parametrize("name", AWKWARD)

@@ -18,7 +18,6 @@ from depl.models.exact.counted import scenario_search
 from depl.models.exact.listing import enumerate_on_scenarios, enumerate_plans
 from depl.models.exact.traced_schedules import all_candidates
 from depl.models.exact.traced_verdicts import UnderLaw, exceedances
-from depl.models.foundation.errors import NotCoveredError
 from depl.models.foundation.interval import Interval
 from depl.models.risk.certify import certified_violation
 from depl.models.scenarios.draws import allowed_misses, draw_scenarios
@@ -210,17 +209,15 @@ def test_quick_bounds_enclose_how_often_a_schedule_misses_its_target_however_few
             assert lower <= case.violation(listed.schedule(node)) <= upper
 
 
-def test_without_an_epoch_a_loss_that_meets_the_target_misses_it_on_no_scenario():
+def test_what_is_met_without_an_epoch_is_met_on_all_scenarios_and_rests_are_listed():
+    """Of three scenarios none may miss."""
     idle = instance_of(halves(), maximum_loss=60.0)
-    assert allowed_misses(idle, 3) == 0
     assert enumerate_on_scenarios(idle, Limits(), draw_scenarios(idle, 3)).lower_bound == 0
+    rest = rest_of(halves(24, unseen_loss=4.0).after((FULL,), 2.5))
+    assert enumerate_plans(rest, Limits()).termination is Termination.INFEASIBLE
 
 
-def test_a_rest_is_listed_unless_it_asks_for_a_confidence_and_scenarios_of_other_epochs_are_refused():
-    rests = [halves(24, unseen_loss=4.0, confidence=level).after((FULL,), 2.5) for level in (None, 0.9)]
-    assert enumerate_plans(rest_of(rests[0]), Limits()).termination is Termination.INFEASIBLE
-    with pytest.raises(NotCoveredError, match="counts whole runs from their start"):
-        enumerate_plans(rest_of(rests[1]), Limits())
+def test_scenarios_of_other_epochs_are_refused():
     instance = instance_of(halves())
     scenarios = draw_scenarios(instance.replace(maximum_epochs=2), 5)
     assert "draw them for this instance" in str(
