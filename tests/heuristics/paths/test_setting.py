@@ -49,6 +49,8 @@ def test_a_sample_of_small_problems_has_the_optimum_of_enumeration_and_of_the_pr
         best = best_of_all(problem)
         feasible += math.isfinite(best)
         require_agreement(problem, least_weight(problem), best)
+    few = least_weight(small_problem(124), most_labels=6)  # too few to find one of the paths there are
+    assert few.termination is Termination.EXHAUSTED
     assert 0.3 * len(SAMPLE) <= feasible <= 0.7 * len(SAMPLE)
 
 
