@@ -225,8 +225,8 @@ class DataParts:
 
     A part is divided at one cluster: each of its sets or, where they are many, those with a certain dataset
     and those without it; and, unless it is obliged, no data. Clusters that are equal in everything may be
-    exchanged: of two the one that comes first has the set that comes first, and data if the other has any. With
-    one set on both, the first can train what the second does, and the set is brought once less.
+    exchanged: of two the one that comes first has the set that comes first, and data if the other has any.
+    With one set on both, the first can train what the second does, and the set is brought once less.
     """
 
     problem: Choices

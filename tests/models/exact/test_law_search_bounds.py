@@ -9,9 +9,7 @@ from scipy import fft
 
 from depl.models.exact.assignments import assignments
 from depl.models.exact.choices import Choices
-from depl.models.exact.clusters import Clustered
 from depl.models.exact.law_grid import Grid, GridLaw, GridSteps, make_grid
-from depl.models.exact.prices import Prices
 from depl.models.problem.epochs import loss_step
 from depl.models.problem.laws import Empirical, Normal
 from depl.models.risk.certify import certified_violation
@@ -24,7 +22,6 @@ from tests.cases.law_search_cases import (
     final_loss_of,
     grid_for,
     interval_of,
-    law_search,
     make,
     prefix_bound,
     subproblem,
@@ -203,33 +200,3 @@ def test_what_wraps_round_adds_less_than_is_allowed_for(size):
     changes = np.arange(-70, 4)
     known = float(law.masses[(changes > grid.target) & (changes >= grid.lowest)].sum())
     assert known < found <= known + grid.aliased
-
-
-# Bounds from mean gains.
-
-
-def mean_bounds(problem, time_price, cost):
-    """By number of epochs, beside an incumbent of that cost."""
-    search = law_search(problem.instance)
-    search.best, search.risk.time_prices = Clustered((), cost, time_price), (1.0,)
-    return [math.nan, *(task.bound for task in search._bounded(next(assignments(problem))))]
-
-
-@pytest.mark.parametrize("name", AWKWARD)
-def test_bounds_from_mean_gains_hold_for_every_plan_that_meets_the_target(name):
-    checked = 0
-    for level in (0.5, 0.9, 0.99):
-        problem = Choices(AWKWARD[name].replace(quantile_level=level, maximum_epochs=3))
-        prices, assignment = Prices.of(problem), next(assignments(problem))
-        for time_price, cost in ((0.3, 4.0), (1.0, 20.0), (4.0, 1.0)):
-            bounds = mean_bounds(problem, time_price, cost)
-            psi = assignment.cheapest(prices.at(time_price))
-            for length in (1, 2, 3):
-                for kinds in kinds_of(problem, assignment, length):
-                    loss = final_loss_of(problem, assignment, kinds)
-                    if interval_of(loss, 6.0).lower > 1 - level:
-                        continue
-                    paid = math.fsum(psi[k, kind] for k, kind in enumerate(kinds)) - time_price * 20.0
-                    assert bounds[length] <= paid + 1e-9 * max(1.0, abs(paid))
-                    checked += 1
-    assert checked

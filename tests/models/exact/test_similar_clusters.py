@@ -86,23 +86,6 @@ def test_the_cheapest_of_similar_clusters_are_those_of_all_choices(bell, seed, v
     assert next(count) <= 3 * (41 + 20)
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_the_bound_of_all_choices_is_that_of_the_best_price_of_time(bell, seed):
-    """Against 4000 prices, from any first guess."""
-    problem, prices, assignment = parts(similar(bell, seed, vary=True))
-    options = [assignment.options[0]] * 4
-
-    def at(price):
-        least = prices.at(price)[:, list(options[0])].min(axis=1).sum()
-        return float(least) + assignment.transfers - price * prices.maximum_time
-
-    best = max(map(at, np.geomspace(1e-3, 1e3, 4000)))
-    for guess in (0.0, 1.0, 1e3):
-        plan, lower, reference = clusters._alternate(problem, prices, assignment, options, guess)
-        assert lower == pytest.approx(at(reference), rel=1e-12)
-        assert best * (1 - 1e-9) <= lower <= plan.cost * (1 + 1e-12)
-
-
 def test_the_price_of_time_of_a_plan_itself_mostly_proves_its_clusters_at_once(monkeypatch):
     """Halvings of the bracket alone cost 46 plans."""
     costed, count = clusters.costed, itertools.count()
