@@ -128,5 +128,7 @@ def test_plans_by_a_price_of_gain_are_near_the_optimum(length, kinds, scenarios,
         if enough:
             cost = math.inf if found is None else sum(costs[k, kind] for k, kind in enumerate(found))
             ratios.append(cost / min(enough))
+    barred = sample._replace(may_follow=np.eye(models, dtype=bool))
+    assert models == 1 or np.all(np.isneginf(gained(barred, np.arange(2))))
     assert len(ratios) > 12
     assert np.mean(ratios) <= above
