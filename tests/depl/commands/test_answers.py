@@ -11,6 +11,7 @@ import pytest
 
 import depl
 from depl.commands.instances import FAMILIES
+from depl.commands.knapsack import _code
 from depl.instances.library import load
 from depl.instances.reductions.knapsack import Knapsack
 from depl.instances.reductions.to_planning import solve_knapsack, solver
@@ -304,6 +305,7 @@ def test_a_limit_of_a_knapsack_leaves_a_bound_that_is_not_wrong() -> None:
     found = solve_knapsack(sack, "by-time", solver("scenario-search", 1e-3))
     assert (found.proved, found.value is None) == (False, False)
     assert found.value <= found.bound <= sum(sack.values)
+    assert _code(found).value == 4
 
 
 # --- lessons, programs, kernels -------------------------------------------------------------------------
