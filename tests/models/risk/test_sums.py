@@ -13,6 +13,7 @@ from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.problem.epochs import FinalLoss, Term
 from depl.models.problem.laws import InverseGamma, Lognormal, Normal, StudentT, Undeclared
 from depl.models.risk.far_tails import beyond, jump_bound
+from depl.models.risk.sums import _least_bound
 from tests.problems import atoms, student
 
 BELL = risk.Normal(mean=0.0, variance=1.0)
@@ -148,6 +149,20 @@ def test_the_bound_of_a_sum_falls_and_is_below_that_of_one_jump(terms, places):
         before = upper
     mirrored = risk.probability([(law, -1.0, count) for law, count in terms], -1e9)
     assert mirrored.upper == pytest.approx(before, rel=1e-6)
+
+
+def test_where_its_bound_ceases_to_fall_a_sum_is_above_it_with_no_more_probability():
+    place, least = _least_bound(FinalLoss(0.0, ((Term(1.0, SKEWED), 5),)))
+    assert float(SKEWED.survival(np.array([place]))[0]) <= least < 0.01
+
+
+def test_sums_of_atoms_no_greater_than_the_tolerance_are_bounded_as_in_another_unit():
+    values = np.sqrt(np.arange(2.0, 9.0))
+    found = [
+        risk.probability([(atoms(*unit * values), 1 / k, 2) for k in range(1, 9)], 13 * unit, above=True)
+        for unit in (1.0, 1e-8)
+    ]
+    assert 0 < max(item.lower for item in found) <= min(item.upper for item in found) < 1
 
 
 def test_one_jump_is_shared_by_quantiles():

@@ -218,3 +218,6 @@ def test_a_run_that_falls_far_and_rises_again_is_followed_where_it_may_not_stop_
     assert upper[1] == 1
     assert wanted <= upper[2] < wanted + 0.01
     assert upper_ends(10.0, steps, 6.0, 2**12)[2] < 1e-9
+    assert upper_ends(1.0, [epoch(shift=2.0)], 2.0, stops=(False, True)).tolist() == [1, 1]
+    far = epoch((1.0, Normal(mean=100.0, variance=1e-6)))  # beyond a grid that begins just above the target
+    assert 0.5 <= upper_ends(0.0, [far], 100.0, stops=(False, True))[1] <= 1

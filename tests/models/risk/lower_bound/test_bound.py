@@ -280,6 +280,14 @@ def test_numbers_known_exactly_give_what_a_normal_law_has_and_ranges_the_least_o
     assert found[1] < found[0] < found[2]
 
 
+def test_cells_are_empty_below_the_least_excess_and_not_above_it() -> None:
+    """B of plans is at least -H / 5."""
+    spread = replace(Spread(), excess_low=-0.2)
+    for most, empty in ((-0.9, True), (-0.5, False)):
+        least, greatest = spread.variances((3.9, 4.0), (most - 0.1, most))
+        assert (least > greatest) is empty
+
+
 def test_intercepts_are_rounded_up_by_less_than_a_200th_and_nothing_stays_nothing() -> None:
     runs = TiltedTable.of(Normal(mean=1.0, variance=0.2), -2.0, 1.0).reach(-1.5, 0.5, math.inf)
     assert Spread.of_runs(runs, clear=True) == Spread()
