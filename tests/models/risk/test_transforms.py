@@ -1,6 +1,7 @@
 """Log-transforms and their error bounds against ball arithmetic, closed forms and mpmath."""
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -125,6 +126,9 @@ OPEN = student(3, 0.0, 1.0)
 def test_transforms_that_do_not_exist_are_refused(law, z, words):
     with pytest.raises(InvalidInputError, match=words):
         centred_log_transform(law, np.array([1.0, z]))
+    falling = SimpleNamespace(transform_domain=lambda: (-math.inf, 2.0))  # as a law of a user may be
+    with pytest.raises(InvalidInputError, match="Re z >= 2"):
+        centred_log_transform(falling, np.array([1.0, 2.0]))
     assert transformable(Term(-1.0, law)) == (law is not OPEN)
     assert transformable(Term(-1.0, STUDENTS[0]))
 
