@@ -616,7 +616,7 @@ def asked_of_solver(options: Options, instance: depl.Instance) -> Iterator[dict[
     name = options.method or default_method(instance)
     asked = {name: getattr(options, name) for name in ("method", "gap", "time_limit", "seed")}
     asked["options"] = _further_options(options, name)
-    with following(name, instance.units) as seen:
+    with following(name, instance.units, time_limit=options.time_limit) as seen:
         yield asked | seen._asdict()
 
 

@@ -10,6 +10,7 @@ from depl.commands.printable import printable
 from depl.models.foundation.wording import percentage, rounded_down
 from depl.models.problem.units import NO_UNITS, Units
 from depl.models.solving.limits import OnPhase, Progress
+from depl.models.solving.standstill import Standstill
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -23,12 +24,14 @@ class Following(NamedTuple):
 
 
 @contextmanager
-def following(method: str, units: Units = NO_UNITS, what: str = "plan") -> Iterator[Following]:
+def following(
+    method: str, units: Units = NO_UNITS, what: str = "plan", time_limit: float | None = None
+) -> Iterator[Following]:
     """Show what a solve does and has proved so far, by the method asked for, which may let others run.
 
     The line shows at any moment which method runs, for how long, and the best cost, the lower bound and the
-    gap; where another method begins, a row with the same stays. The line is gone when the solve is over, as
-    the answer tells all this.
+    gap, and beneath it that the bound has not moved for long; where another method begins, a row with the
+    same stays. The line is gone when the solve is over, as the answer tells all this.
     """
     from rich.console import Console
     from rich.live import Live
@@ -38,16 +41,19 @@ def following(method: str, units: Units = NO_UNITS, what: str = "plan") -> Itera
     if not console.is_terminal:
         yield Following()
         return
-    phase, best, started = method, (math.inf, 0.0), time.perf_counter()
+    phase, best, started, standstill = method, (math.inf, 0.0), time.perf_counter(), Standstill(time_limit)
 
     def line() -> "Text":
         seconds = time.perf_counter() - started
         told = f"{seconds:7.1f} s  {phase}: {held(*best, units, what)}"
+        if best[1] > 0 and (stands := standstill.bound_stands):
+            told += f"\n{'':11}the bound has not moved for {stands:.0f} s"
         return Text(printable(told), no_wrap=True, overflow="ellipsis")
 
     def moved(_seconds: float, cost: float, bound: float) -> None:
         nonlocal best
         best = cost, bound
+        standstill.seen(cost, bound)
 
     def began(name: str) -> None:
         nonlocal phase

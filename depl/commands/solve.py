@@ -27,6 +27,11 @@ depl solve paper-alexnet-9 --method depl-paper --option eta=400 --json
 )
 @given.instance
 @given.solving(files=True)
+@given.option(
+    "--stop-when-stuck",
+    "stop once neither the plan nor the bound has moved for a third of the time limit; without one, for as "
+    "long as the solve took before, and at least 10 seconds",
+)
 @given.option("--explain", "list the decisions, and show the equations with their numbers")
 @given.details
 @given.option(
@@ -40,7 +45,8 @@ def solve(options: given.Options) -> Answer:
     instance = given.read_instance(options)
     scenarios = read_scenarios(options, instance)
     with given.asked_of_solver(options, instance) as asked:
-        result = depl.solve(instance, scenarios=scenarios, memory=options.memory, **asked)
+        further = {name: getattr(options, name) for name in ("memory", "stop_when_stuck")}
+        result = depl.solve(instance, scenarios=scenarios, **further, **asked)
     return given.answer(
         result,
         code_of(result.termination.value, result.plan is not None, result.claimed),

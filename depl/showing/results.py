@@ -56,6 +56,8 @@ _NO_BOUND = "no lower bound is proved"
 def state_of(result: Result) -> str:
     """Why a solve ended, and whether that is proved or only what its method says."""
     what = _PROVED.get(result.termination)
+    if result.termination is Termination.STUCK and result.reason:
+        return "stopped when stuck, as was asked"
     if what is not None and result.rows:
         return f"{what} on these scenarios, proved under your rows: {', '.join(result.rows)}"
     if what is not None and result.claimed:

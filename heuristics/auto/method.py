@@ -39,6 +39,7 @@ from depl.models.problem.instance import Instance
 from depl.models.solving.limits import Cutoff, Limits
 from depl.models.solving.result import Outcome, Phase, Termination
 from depl.models.solving.solve import VerificationError
+from depl.models.solving.standstill import Standstill
 
 depl = Deferred("depl.heuristics.depl.method", "depl")  # most solves end before its turn
 
@@ -92,7 +93,7 @@ def auto(instance: Instance, limits: Limits) -> Outcome:
     VerificationError
         If one of them holds a plan that another one has proved impossible.
     """
-    return _Turns(instance, limits).run()
+    return _Turns(instance, replace(limits, standstill=None), limits.standstill).run()
 
 
 @dataclass
@@ -101,6 +102,8 @@ class _Turns:
 
     Attributes
     ----------
+    standstill : Standstill or None
+        Ends the turn of the loop, and that of `exact` after it, where the caller asked for that.
     best : Outcome or None
         That with the cheapest plan so far, of those that ended.
     cost : float
@@ -121,6 +124,7 @@ class _Turns:
 
     instance: Instance
     limits: Limits
+    standstill: Standstill | None = None
     best: Outcome | None = None
     cost: float = math.inf
     cutoff: Cutoff = field(default_factory=Cutoff)
@@ -139,7 +143,7 @@ class _Turns:
         interrupted = False
         try:
             if self.instance.has_memory:
-                self._phase("enumerate", self._whole(enumerate_plans, limits))
+                self._phase("enumerate", self._whole(enumerate_plans, self._patient(limits)))
             else:
                 self._take_turns(search, limits)
         except KeyboardInterrupt:
@@ -170,11 +174,11 @@ class _Turns:
         loop = limits.turn(*(_MOST if self._unlisted else self._after_first(search, limits)))
         if self._over():
             return
-        self._phase("depl", self._whole(depl, limits if search.ended else loop))
+        self._phase("depl", self._whole(depl, self._patient(limits if search.ended else loop)))
         if search.ended or self._over():
             return
         spent = max(_LAST[1], _LAST[0] * (time.process_time() - begun))
-        self._phase("exact", lambda: search.proceed(limits.turn(1.0, spent)))
+        self._phase("exact", lambda: search.proceed(self._patient(limits.turn(1.0, spent))))
 
     def _after_first(self, search: Paused, limits: Limits) -> tuple[float, float]:
         """`exact` until the loop may run; the share of the loop."""
@@ -184,6 +188,12 @@ class _Turns:
                 middle, turn = self.shown, limits.turn(share, _FIRST[1] / 2)
                 self._phase("exact", partial(search.proceed, turn))
         return _HALF if self._stalled(middle) else _LOOP
+
+    def _patient(self, limits: Limits) -> Limits:
+        """Limits that also expire once nothing has moved for long in this turn."""
+        if self.standstill is not None:
+            self.standstill.turn()
+        return replace(limits, standstill=self.standstill)
 
     @property
     def _unlisted(self) -> bool:
@@ -238,6 +248,8 @@ class _Turns:
         cost = _cost(self.instance, found)
         if self.cost < cost and counts_as_proved(self.cost, found.lower_bound):
             return "proved that no plan is cheaper than the one held"
+        if found.termination is Termination.TIME_LIMIT and self._gave_up():
+            return "stopped, as neither plan nor bound moved"
         return found.termination.value
 
     def _keep(self, found: Outcome) -> None:
@@ -271,6 +283,10 @@ class _Turns:
         """Whether the bound is far below the best cost, and was so ``before`` the last turn."""
         cost = self.cutoff.cost
         return self.shown < (1 - _FAR) * cost and not self.shown - before >= _STALLED * cost
+
+    def _gave_up(self) -> bool:
+        """Whether the last turn ended because nothing had moved for long."""
+        return self.standstill is not None and self.standstill.over() and not self.limits.late()
 
     def _over(self) -> bool:
         """Whether nothing is left to do."""
@@ -310,7 +326,7 @@ class _Turns:
             ending = Termination.TIME_LIMIT
         else:  # the search that was stopped, as nobody gave a limit, might have proved more
             stuck = self.best is not None and self.lower > 0 and not self.stopped
-            ending = Termination.STUCK if stuck else Termination.EXHAUSTED
+            ending = Termination.STUCK if stuck or self._gave_up() else Termination.EXHAUSTED
         held = self.best or Outcome(ending, None, self.lower, self.reason)
         return replace(
             held, termination=ending, lower_bound=min(self.lower, self.cost), phases=(*self.phases,)
@@ -324,6 +340,8 @@ class _Turns:
         """
         self.cutoff.cost = min(self.cutoff.cost, incumbent)
         self.shown = max(self.shown, self.lower, min(bound, self.cutoff.cost))
+        if self.standstill is not None:
+            self.standstill.seen(self.cutoff.cost, self.shown)
         if self.limits.progress is not None:
             self.limits.progress(seconds, self.cutoff.cost, min(self.shown, self.cutoff.cost))
 

@@ -11,7 +11,7 @@
    calibrates the next step. A choice with longer sequences, and every incumbent, is polished at its own exact
    prices: data, models and resources at once (`depl.heuristics.depl.improve`).
 4. *Division.* With many datasets all plans are divided by the volumes of their data once nothing else raises
-   the bound (`depl.heuristics.bounds.windows`).
+   the bound (`depl.heuristics.bounds.windows`). What a time limit leaves then is for further data choices.
 5. *List.* Where all this ends without a plan, and there are few classes of plans, all of them are listed
    (`depl.models.exact.listing`): a plan that labels miss is found, or it is proved that there is none.
 
@@ -167,6 +167,7 @@ class _Loop:
         self._search()
         self._prove()
         self._divide(self.limits.turn(1.0, _DIVIDING * (time.process_time() - begun)))
+        self._go_on()
         sought = self.best is None and math.isinf(self.cost)  # a caller that holds a plan needs none
         if sought and not self.limits.expired():
             self._insist()
@@ -176,6 +177,13 @@ class _Loop:
             return self.outcome(Termination.INFEASIBLE)
         listed = self._listed() if sought and self.best is None and not self.limits.expired() else None
         return listed or self.outcome(self._termination())
+
+    def _go_on(self) -> None:
+        """Spend what is left of a time limit, unless others run then, on further data choices."""
+        alone = self.limits.time_limit is not None and self.limits.within is None
+        if alone and self.proof.outlook is not None and math.isfinite(self.cost):
+            self._choices()
+            self._polish_best()
 
     def _listed(self) -> Outcome | None:
         """What a list of all plans says, if they are few enough and it comes to its end in time."""
@@ -361,7 +369,7 @@ class _Loop:
                 self._calibrate(self._seen(root.cut, self.dual))
                 root = self.data.begin(root.prices)
         self.seen_choices = {}
-        self._choices()
+        self._choices(_PATIENCE)
         self._polish_best()
         before = self.cost
         for key, (reference, bound) in list(self.seen_choices.items()):
@@ -370,10 +378,10 @@ class _Loop:
         if self.cost < before:
             self._polish_best()
 
-    def _choices(self) -> None:
+    def _choices(self, patience: float = math.inf) -> None:
         """Data choices whose expected cost is below the incumbent, until too many were of no use."""
         idle = 0
-        while not self._finished() and idle < _PATIENCE:
+        while not self._finished() and idle < patience:
             with self.clock.during(Stage.DATA):
                 following = self.data.next(lambda: self.cost)
             if following is None:

@@ -13,6 +13,7 @@ from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.instance import Instance
 from depl.models.scenarios.draws import Scenarios, draw_scenarios, require_fitting
 from depl.models.solving.defaults import DEFAULT_SCENARIOS
+from depl.models.solving.standstill import Standstill
 
 Progress = Callable[[float, float, float], None]
 """Called with (seconds, incumbent cost, lower bound) whenever one of the two has moved."""
@@ -99,6 +100,8 @@ class Limits:
         What ``started`` and ``time_limit`` are read from: seconds since some moment.
     within : Limits or None
         Those whose time limits hold as well; see `turn`.
+    standstill : Standstill or None
+        The time counts as over once neither the plan nor the bound has moved for long; None: it does not.
     """
 
     gap: float = 0.0
@@ -115,6 +118,7 @@ class Limits:
     rows: Rows | None = None
     clock: Callable[[], float] = field(default_factory=lambda: now)  # a function of its own is no method
     within: "Limits | None" = None
+    standstill: Standstill | None = None
 
     @property
     def cutoff_cost(self) -> float:
@@ -125,7 +129,15 @@ class Limits:
         """Whether the time limit has been reached; counts as one look at the clock."""
         if self.looks is not None and self.looks.spent():
             return True
+        return self.late() or self.stuck()
+
+    def late(self) -> bool:
+        """Whether the time is over by the clock; counts as no look at it."""
         return self._late(lambda _: 0.0) >= 0
+
+    def stuck(self) -> bool:
+        """Whether the time counts as over because nothing has moved for long."""
+        return self.standstill is not None and self.standstill.over()
 
     def lateness(self) -> float:
         """Seconds since time limit and reserve are over, negative before; counts as no look at the clock."""
@@ -177,6 +189,8 @@ class Limits:
 
     def report(self, incumbent: float, bound: float = -math.inf) -> None:
         """Pass one row of progress on; no bound where none is proved."""
+        if self.standstill is not None:
+            self.standstill.seen(incumbent, bound)
         if self.progress is not None:
             self.progress(self._gone(), incumbent, bound)
 

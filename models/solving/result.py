@@ -44,7 +44,8 @@ class Termination(Enum):
     EXHAUSTED = "exhausted"
     """The method ended without a proof."""
     STUCK = "stuck"
-    """Time is left, but the method has nothing more that would raise its bound or find a cheaper plan."""
+    """Time is left, but the method has nothing more that would raise its bound or find a cheaper plan; or
+    neither has moved for long, and the caller asked to stop then: `Result.reason` says for how long."""
     ERROR = "error"
     """Something failed."""
 
@@ -144,7 +145,8 @@ class Outcome:
     lower_bound : float
         No feasible plan that keeps ``rows`` costs less [cost]; +inf if proved infeasible.
     reason : str or None
-        If there is no plan: the stage that failed and the nearest reachable value.
+        If there is no plan: the stage that failed and the nearest reachable value. With one, why a solve was
+        stopped when stuck.
     dual : DualBound or None
         A weaker lower bound that `depl check` can prove again, where it can only repeat ``lower_bound``.
     build_seconds : float

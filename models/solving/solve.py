@@ -51,6 +51,7 @@ from depl.models.solving.methods import (
 from depl.models.solving.options import given_options
 from depl.models.solving.result import Outcome, Result, Solution, Termination, proved_as, stopped_as, versions
 from depl.models.solving.returned import outcome_of
+from depl.models.solving.standstill import Standstill
 from depl.models.verifier.bounds import MOST_PLANS, bound_without_plan
 from depl.models.verifier.findings import Finding, Kind
 from depl.models.verifier.verify import verify
@@ -101,6 +102,7 @@ def solve(
     memory: float = MEMORY,
     start: Plan | None = None,
     rows: Rows | None = None,
+    stop_when_stuck: bool = False,
 ) -> Result:
     """Find a cheapest plan whose final loss meets its target with its target probability.
 
@@ -138,6 +140,10 @@ def solve(
         Adds constraints of the caller's own to the Pyomo model of a method that solves by a program,
         ``milp``; what they may speak of, `depl.models.programs.own_rows` says. No plan comes back that they
         forbid, and what is proved is proved under them: `Result.rows` names them.
+    stop_when_stuck : bool
+        Stop as *stuck* once neither a plan that is held nor the bound has moved for a third of the time
+        limit; without a limit, for as long as the solve took before, and for 10 seconds at least. ``auto``
+        lets each of its methods have its turn first. HiGHS keeps the time itself and is not stopped.
 
     Raises
     ------
@@ -157,6 +163,7 @@ def solve(
         named = default_method(instance) if method is None else method
         chosen = named if isinstance(named, Registered) else find(named)
         known = None if start is None else _known(instance, chosen, start)
+        known_cost = math.inf if known is None else plan_cost(instance, known)
         require_rows(chosen, rows)
         require_covered(instance, chosen)
         reserve = _reserve(instance, time_limit)
@@ -168,10 +175,11 @@ def solve(
             options=given_options(chosen.name, chosen.options, options),
             started=entered,
             looks=None if looks is None else Looks(_whole(looks, "looks")),
-            cutoff=None if known is None else Cutoff(plan_cost(instance, known)),
+            cutoff=None if known is None else Cutoff(known_cost),
             reserve=reserve,
             on_phase=on_phase,
             rows=rows,
+            standstill=None if not stop_when_stuck else Standstill(time_limit, known_cost),
         )
         asked = Asked(gap=gap, time_limit=time_limit, seed=seed)
         return _solved(Request(instance, chosen, limits, asked, known), scenarios)
@@ -267,7 +275,8 @@ def _solved(request: Request, scenarios: int | Scenarios | None) -> Result:
     wall, cpu = time.perf_counter(), time.process_time()
     returned, request = _run(request, scenarios)
     seconds = time.perf_counter() - wall, time.process_time() - cpu
-    outcome = _unless_better(request, outcome_of(request.method.name, returned, VerificationError))
+    outcome = outcome_of(request.method.name, returned, VerificationError)
+    outcome = _if_stuck(request, _unless_better(request, outcome))
     with first_interrupt_ignored():  # an incumbent that took an hour is not lost in its last second
         result = _judged(request, outcome, seconds)
     asked = request.asked
@@ -333,6 +342,17 @@ def _unless_better(request: Request, outcome: Outcome) -> Outcome:
         return outcome
     ending = proved_as(cost, outcome.lower_bound, request.asked.gap) or stopped_as(outcome.termination)
     return replace(outcome, termination=ending, plan=known, reason=None)
+
+
+def _if_stuck(request: Request, outcome: Outcome) -> Outcome:
+    """The outcome, which says so where the method was stopped because nothing moved."""
+    standstill = request.limits.standstill
+    stopped = outcome.plan is not None and outcome.termination in (Termination.TIME_LIMIT, Termination.STUCK)
+    if standstill is None or not stopped or not standstill.over() or request.limits.late():
+        return outcome
+    tried = ", ".join(phase.method for phase in outcome.phases) or request.method.name
+    reason = f"neither the plan nor the bound has moved for {standstill.all_stands:.0f} s; tried: {tried}"
+    return replace(outcome, termination=Termination.STUCK, reason=reason)
 
 
 def _judged(request: Request, outcome: Outcome, seconds: tuple[float, float]) -> Result:

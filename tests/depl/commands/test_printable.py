@@ -146,10 +146,12 @@ def test_away_from_a_terminal_nothing_is_shown(capsys):
 
 def test_the_default_method_names_its_phases_and_an_error_leaves_the_terminal_as_it_was(watched):
     terminal = watched()
-    with following("exact") as seen:
+    with following("exact", time_limit=1.0) as seen:
         seen.progress(1.0, 20.0, 15.0)
         time.sleep(0.6)  # the line is drawn four times a second
-        assert any("exact: best plan 20, lower bound 15, gap 25 %" in row for row in terminal.rows())
+        rows = terminal.rows()
+    assert any("exact: best plan 20, lower bound 15, gap 25 %" in row for row in rows)
+    assert [row for row in rows if "the bound has not moved for" in row]  # for a third of the limit
     terminal = watched()
     assert main(["solve", "tiny"]) == 0
     rows = terminal.rows()

@@ -8,6 +8,7 @@ import pytest
 
 import depl
 from depl.heuristics.depl import method
+from depl.models.evaluation.evaluate import plan_cost
 from depl.models.problem.learning import PowerDataLaw
 from depl.models.solving.decisions import Stage
 from depl.models.solving.limits import Limits
@@ -48,6 +49,17 @@ def test_no_step_goes_on_for_long_wherever_the_time_limit_strikes(many_datasets,
         result = depl.solve(many_datasets, "depl", time_limit=1)
         assert result.termination is Termination.TIME_LIMIT
         assert next(asked) < most + 40
+
+
+def test_what_a_time_limit_leaves_once_nothing_raises_the_bound_is_for_further_choices_of_data(
+    many_datasets, monkeypatch
+):
+    """Without patience nothing is tried before; the plan to start from is one that such a try betters."""
+    monkeypatch.setattr(method, "_PATIENCE", 0)
+    start = depl.solve(many_datasets, "random").plan.bare()
+    costs = [depl.solve(many_datasets, "depl", start=start, time_limit=limit).cost for limit in (None, 600)]
+    assert costs[0] == pytest.approx(plan_cost(many_datasets, start))
+    assert costs[1] < 0.5 * costs[0]
 
 
 def test_where_no_plan_is_found_few_plans_are_listed_and_prove_that_there_is_none(tiny):
