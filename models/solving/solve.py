@@ -160,12 +160,9 @@ def solve(
     entered = now()
     gap, time_limit, seed = require_limits(gap, time_limit, seed)
     with memory_ceiling(require_gibibytes(memory)):
-        named = default_method(instance) if method is None else method
-        chosen = named if isinstance(named, Registered) else find(named)
+        chosen = _chosen(instance, method, rows)
         known = None if start is None else _known(instance, chosen, start)
         known_cost = math.inf if known is None else plan_cost(instance, known)
-        require_rows(chosen, rows)
-        require_covered(instance, chosen)
         reserve = _reserve(instance, time_limit)
         limits = Limits(
             gap=gap,
@@ -239,6 +236,15 @@ def verified_result(instance: Instance, method: str, outcome: Outcome, seed: int
     """
     request = Request(instance, find(method), Limits(seed=seed))
     return _judged(request, outcome_of(method, outcome, VerificationError), (0.0, 0.0))
+
+
+def _chosen(instance: Instance, method: str | Registered | None, rows: Rows | None) -> Registered:
+    """The method, once it is known to cover what is asked."""
+    named = default_method(instance) if method is None else method
+    chosen = named if isinstance(named, Registered) else find(named)
+    require_rows(chosen, rows)
+    require_covered(instance, chosen)
+    return chosen
 
 
 def _known(instance: Instance, method: Registered, plan: Plan) -> Plan:
