@@ -33,7 +33,7 @@ solve | the following arguments are required: INSTANCE
 solve tiny --gap small | must be a share such as 0.05, or a percentage such as 5%
 solve tiny --option width | must be KEY=VALUE, not 'width'
 solve tiny --scenarios many | must be a whole number from 1 on, or an .npz file, not
-solve tiny --s 5 | did you mean '--seed' or '--scenarios'?
+solve tiny --s 5 | did you mean '--seed' or '--scenarios' or '--stop-when-stuck'?
 solve tiny --seed -1 | argument --seed: -1 is not in the range x>=0
 report tiny plan.json --no-prizes | did you mean '--no-prices'
 diagnose digits-alexnet --figure fig.png.gz | figures are written as .png, .svg or .pdf, not as .gz
