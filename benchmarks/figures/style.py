@@ -51,8 +51,8 @@ _LETTERS = 12.5
 """Letters of a title in an inch of small print."""
 _NARROW = 2.7
 """Inches of axes, before they are laid out, below which a legend beside them would leave them no room."""
-_BELOW = 33.0
-"""From the axes down to a legend below them, past ticks and their label [points]."""
+_BELOW = 37.0
+"""From the axes down to a legend below them, past ticks, their label and half a mark [points]."""
 _LOOK = {"frameon": False, "fontsize": "small", "title_fontsize": "small", "alignment": "left"}
 
 

@@ -35,6 +35,7 @@ _SETTINGS = {
 _FUNCTION = re.compile(r"(</\w+>\s*)?(<mi>[a-z]{2,}</mi>)\s*<mo>&ApplyFunction;</mo>(\s*<m[^o])?")
 _BAR = '<mo stretchy="false">|</mo>'
 _DECIMAL = re.compile(r"<mo>\.</mo>\s*(<mn>)")
+_BRACE = re.compile(r"<mo>([{}])</mo>")
 _DEFINED = re.compile(r"<mo>∶</mo>\s*<mo>=</mo>")
 _EXERCISE = re.compile(r"(?s)<p>(<strong>Exercise [\d.]+</strong>.*?)</p>")
 
@@ -131,11 +132,12 @@ def page_of(text: str, titled: bool = False) -> tuple[str, str]:
 
 
 def mathml(formula: str, as_block: bool) -> str:
-    """MathML of LaTeX with what docutils gets wrong: space around ln and in bars, :=, decimal points."""
+    """MathML of LaTeX with what docutils gets wrong: space around ln, in bars, :=, decimal points, braces."""
     from docutils.utils.math.latex2mathml import tex2mathml
 
     made = _DECIMAL.sub(r"\1.", tex2mathml(formula, as_block=as_block))
     made = _DEFINED.sub("<mo>≔</mo>", made)
+    made = _BRACE.sub(r'<mo stretchy="false">\1</mo>', made)  # as brackets; some fonts make them far too long
     made = made.replace(_BAR, _BAR.replace(">", ' lspace="0" rspace="0">', 1))
     return _FUNCTION.sub(_spaced, made)
 

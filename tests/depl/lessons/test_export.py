@@ -141,7 +141,8 @@ def test_a_notebook_follows_the_schema_holds_all_code_and_no_mark_of_another_lan
 
 def test_a_page_has_formulas_as_mathml_and_frames_around_exercises():
     text = (
-        "Heading\n-------\n\nText & :math:`x_1 = 0.5`.\n\n.. math::\n\n   a\n\n**Exercise 1.1.** *How* much?"
+        "Heading\n-------\n\nText & :math:`x_1 = 0.5`.\n\n.. math::\n\n   \\{a\\}\n\n"
+        "**Exercise 1.1.** *How* much?"
     )
     title, body = page_of(text)
     assert (title, "<mo>.</mo>" in body) == ("", False)
@@ -149,6 +150,7 @@ def test_a_page_has_formulas_as_mathml_and_frames_around_exercises():
         "<h2>Heading</h2>",
         "<p>Text &amp; <math",
         '<div class="math"><math',
+        '<mo stretchy="false">{</mo>',
         '<div class="exercise"><p><strong>Exercise 1.1.</strong> <em>How</em> much?</p>',
     ):
         assert part in body
