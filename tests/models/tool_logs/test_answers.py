@@ -173,6 +173,7 @@ no line | a.jsonl \n | | holds no line
 no log | a.json {"a": 1}\n | | json.dumps(history.history) at Keras
 text in a history | a.json {"loss": [1, "high"]}\n | | loss must hold numbers, not 'high'
 lines of training | log.csv run,epoch,loss,t\na,1,,3\na,1,2,\na,2,1,\na,2,,4\n | | = a: 2 1
+a line of training alone | log.csv run,epoch,loss,t\na,1,2,\na,2,1,\na,3,,4\n | | = a: 2 1
 no loss at all | log.csv run,epoch,loss\na,1,nan\n | on_missing=drop | no run is left
 runs by their columns | | first=1 | = a@0: 2.5 1.5 1.25, b@0: 2.25 1.75
 a run that stopped | | first=1 | has no loss in epoch 2 ... may be end or drop ... row 4, column loss:
