@@ -31,6 +31,7 @@ if TYPE_CHECKING:  # for type checkers and editors; a test compares it with _NAM
     from depl import risk as risk
     from depl import submodular as submodular
     from depl import testing as testing
+    from depl.advising import advise as advise
     from depl.certifying import certify as certify
     from depl.fitting import fit as fit
     from depl.instances.library import load as load
@@ -81,6 +82,7 @@ if TYPE_CHECKING:  # for type checkers and editors; a test compares it with _NAM
     check, evaluate_policy = verify, verify_policy
 
 _NAMES = {
+    "advising": "advise",
     "certifying": "certify",
     "fitting": "fit",
     "instances.library": "load",

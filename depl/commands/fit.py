@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,7 +12,7 @@ from depl.commands import options as given
 from depl.commands.answer import Answer
 from depl.commands.traces import fresh_words, named, of_logs, runs
 from depl.models.estimation.choices import CARE
-from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.problem.counting import MOST_DIVERGED
 
 if TYPE_CHECKING:
@@ -107,8 +107,18 @@ def fit(options: given.Options) -> Answer:
     aside = given.written(options.out, "instance", instance)
     left_out = len(traces.runs) - len(chosen.runs)
     found = Fitted(instance, apart, usable, reason, name, options.metric, left_out)
-    told = {"following": _next(options, apart.traces)}
-    return given.shown(found, True, aside, told, {"out": options.out, "law": options.law})
+    advice = advice_on(instance)
+    told = {"following": _next(options, apart.traces), "advice": advice}
+    of = {"out": options.out, "law": options.law, "advice": advice}
+    return given.shown(found, True, aside, told, of)
+
+
+def advice_on(instance: depl.Instance) -> Any:
+    """Which runs to add; None where more of them change no promise."""
+    try:
+        return depl.advise(instance)
+    except NotCoveredError:
+        return None
 
 
 def _verdict(traces: Traces, metric: str) -> tuple[bool | None, str]:

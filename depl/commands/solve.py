@@ -51,10 +51,19 @@ def solve(options: given.Options) -> Answer:
         result,
         code_of(result.termination.value, result.plan is not None, result.claimed),
         options,
-        explanation(options, result, instance, result.plan),
+        _advised(result, instance) + explanation(options, result, instance, result.plan),
         lambda: given.written(options.out, "plan", result.plan),
         lambda: given.plan_drawn(options.figure, instance, result.plan),
     )
+
+
+def _advised(result: depl.Result, instance: depl.Instance) -> str:
+    """After a refused promise, which runs would bring it."""
+    from depl.commands.fit import advice_on
+
+    refused = result.termination is depl.Termination.INFEASIBLE and result.scenarios is None
+    advice = advice_on(instance) if refused and instance.has_memory else None
+    return "" if advice is None else f"{advice}"
 
 
 def explanation(

@@ -19,6 +19,7 @@ from depl.models.problem.units import NO_UNITS, Units
 from depl.showing.parts import NAMES, Fact, View, fact
 
 KINDS = {
+    "depl.models.estimation.advice.Advice": "depl.showing.runs:advice",
     "depl.models.estimation.certificate.Certificate": "depl.showing.runs:certificate",
     "depl.models.estimation.diagnosis.Diagnosis": "depl.showing.runs:diagnosis",
     "depl.models.evaluation.evaluate.Evaluation": "depl.showing.plans:evaluation",

@@ -6,11 +6,13 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from fractions import Fraction
+from functools import partial
 from statistics import median
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from depl.models.estimation.advice import Advice, Option
 from depl.models.estimation.binomial import Verdict, design
 from depl.models.estimation.certificate import Certificate, HeldOut, QuantileBound
 from depl.models.estimation.choices import CARE, PROMISED, plans_needed
@@ -19,7 +21,7 @@ from depl.models.estimation.fit import TracesFit, fit_rows, schedule_label
 from depl.models.estimation.independence import USABLE
 from depl.models.evaluation.traced_law import runs_to_carry
 from depl.models.evaluation.traced_loss import only_whole_runs
-from depl.models.foundation.wording import counted, number, probability
+from depl.models.foundation.wording import counted, number, probability, rounded_down
 from depl.models.problem.instance import Instance
 from depl.models.problem.traced_law import TracedLaw
 from depl.models.risk.discrete import decimal
@@ -30,7 +32,7 @@ from depl.models.traces.lost import AT_RANDOM, LEFT_OUT, ledger, listed
 from depl.models.traces.same_runs import ToldApart
 from depl.models.traces.stages import StageRuns, stage_runs
 from depl.models.traces.table import Traces
-from depl.showing.parts import OUTWARD, UP, Columns, Fact, Listing, Names, Pairs, Section, promised
+from depl.showing.parts import DOWN, OUTWARD, UP, Columns, Fact, Listing, Names, Pairs, Section, promised
 
 _MOST_STAGES = 8
 """Schedules that are listed at most: set by hand, so that the answer stays on a screen."""
@@ -317,7 +319,9 @@ class Fitted(NamedTuple):
         return () if traced is None else stage_runs(self.apart.traces, self.apart.origins)
 
 
-def fitted_content(found: Fitted, out: str = "", law: str = "") -> dict[str, Any]:
+def fitted_content(
+    found: Fitted, out: str = "", law: str = "", advice: Advice | None = None
+) -> dict[str, Any]:
     """What was fitted, by which law, and into which file."""
     instance, traces, traced = found.instance, found.apart.traces, found.instance.traced_law
     return {
@@ -343,13 +347,15 @@ def fitted_content(found: Fitted, out: str = "", law: str = "") -> dict[str, Any
         "independent_law_usable": found.usable,
         "reason": found.reason,
         "left_out": found.left_out,
+        "next_runs": None if advice is None else advice_content(advice),
     }
 
 
-def fitted_sections(found: Fitted, following: str = "") -> Iterator[Section]:
-    """What the fit is worth, the stages that its runs support, and the commands that lead on."""
+def fitted_sections(found: Fitted, following: str = "", advice: Advice | None = None) -> Iterator[Section]:
+    """What the fit is worth, the stages that its runs support, further runs, and commands that lead on."""
     yield "", _fit(found)
     yield "Stages inside the support of the runs:", stage_listing(found.stages)
+    yield from () if advice is None else advice_sections(advice)
     yield "", following
 
 
@@ -425,6 +431,59 @@ def _lost(lost: Mapping[str, str], diverged: int) -> str:
         )
     each = "each counted as a miss of every plan, and in every stage of a plan never run"
     return f"{counted(diverged, 'run')}, {each}{f': {listed(lost)}' if lost else ''}"
+
+
+def advice_content(found: Advice) -> dict[str, Any]:
+    """Everything that is advised, with stages in the place of epochs."""
+    told = [{**vars(one), "advised": one.advised._asdict()} for one in found.options]
+    for row in told:
+        row |= {name: stages_told(row[name]) for name in ("schedule", "trained")}
+    names = ("target", "level", "cost", "lower_bound", "most_saved")
+    return {**{name: getattr(found, name) for name in names}, "options": told}
+
+
+def advice_sections(found: Advice) -> Iterator[Section]:
+    """What is promised now, what further runs can save at most, and which are advised."""
+    yield "What to run next:", _advised(found)
+
+
+def _advised(found: Advice) -> Pairs:
+    asked = f"P(l(K) <= {number(found.target)}) >= {probability(found.level)}"
+    if math.isinf(found.lower_bound):
+        yield (
+            "now",
+            f"no plan is promised {asked}, and no number of runs helps: these, or the law, refute all",
+        )
+        return
+    cost, unit = partial(Fact, "", unit=found.units.name("cost"), digits=6), "if the fitted law is right"
+    least = f"costs {cost(found.lower_bound, rounding=DOWN).told}, {unit}"
+    if found.most_saved is None:
+        yield "now", f"no plan is promised {asked}; what further runs can open {least}"
+    elif found.most_saved:
+        saved = cost(found.most_saved, rounding=UP).told
+        now = f"{cost(found.cost).shown} is paid for {asked}"
+        yield "now", f"{now}; what further runs can open {least}, and saves {saved}"
+    else:
+        yield "now", f"no further runs open a plan for {asked} that costs less, {unit}"
+        return
+    for one in found.options:
+        yield "run", _option(found, one)
+    none = "none is likely enough to help of the plans that six runs or more went through"
+    yield "run", None if found.options else none
+    spread = "by the spread of the runs seen; that fresh runs spread like them is an assumption"
+    yield "estimated", spread if found.options else None
+
+
+def _option(found: Advice, one: Option) -> str:
+    """Runs of a plan, and what they bring."""
+    runs, allowed, share = one.advised
+    on = "" if one.trained == one.schedule else f", trained on to {schedule_label(one.trained)}"
+    cost = found.units.amount(one.cost, "cost")
+    return (
+        f"{runs} more of {schedule_label(one.schedule)}{on}: promised at {cost} "
+        f"if {f'at most {allowed}' if allowed else 'none'} of them misses, with probability "
+        f"{rounded_down(share, 2)} as estimated; of {one.seen} seen {one.missed} missed"
+    )
 
 
 certificate_names: Names = {

@@ -354,22 +354,29 @@ def retained_since(law: AffineLaw, ends: Sequence[Position], known: Known) -> Fl
 # --- how runs are counted ---------------------------------------------------------------------------------
 
 
-def runs_to_carry(level: float, confidence: float | None = None, diverged: int = 0) -> int:
-    """Fewest runs of one plan that can carry a promise of ``level``, if none of them misses the target.
+def promised_share(misses: int, runs: int, confidence: float | None = None, diverged: int = 0) -> Fraction:
+    """P(miss) that a promise counts, where so many whole runs of a plan missed and others diverged."""
+    if confidence is None:
+        return Fraction(misses + diverged + 1, runs + diverged + 1)
+    return Fraction(_upper_share(misses + diverged, runs + diverged, confidence), _SHARES)
+
+
+def runs_to_carry(level: float, confidence: float | None = None, diverged: int = 0, misses: int = 0) -> int:
+    """Fewest runs of one plan that can carry a promise of ``level``, if so many of them miss the target.
 
     Without a confidence n runs carry n / (n + 1): 9, 19 and 99 for 0.90, 0.95 and 0.99. With one they must
-    satisfy level**n <= 1 - confidence: 29, 59 and 299 at 0.95. Where d more diverged, n carry
-    n / (n + d + 1); with a confidence the upper end for d of n + d must be within 1 - level.
+    satisfy level**n <= 1 - confidence: 29, 59 and 299 at 0.95. Where d more diverged and x miss, n carry
+    (n - x) / (n + d + 1); with a confidence the upper end for d + x of n + d must be within 1 - level.
     """
+    budget = 1 - Fraction(decimal(level))
     if confidence is None:
-        omega = Fraction(decimal(level))
-        return math.ceil((diverged + 1) * omega / (1 - omega))
+        return math.ceil((misses + diverged + 1) / budget) - diverged - 1
 
     def short(runs: int) -> bool:
-        end = upper_end(diverged, runs + diverged, 1 - confidence)
-        return end > float(1 - decimal(level)) * (1 + 1e-12)
+        end = upper_end(misses + diverged, runs + diverged, 1 - confidence)
+        return end > float(budget) * (1 + 1e-12)
 
-    least, enough = 0, 1
+    least, enough = misses, misses + 1
     while short(enough):
         least, enough = enough, 2 * enough
     while enough - least > 1:  # short until least, and no longer from enough on: the end falls with the runs
@@ -417,9 +424,15 @@ def confident_weights(runs: int, confidence: float) -> NDArray[np.int64]:
     Those of the last x + 1 add up to the upper end of the one-sided Clopper-Pearson interval of x of n,
     rounded up and one millionth more, times their sum; shape (n + 1,).
     """
-    ends = [upper_end(above, runs, 1 - confidence) for above in range(runs)]
-    # where an end is such a multiple, rounding must not decide; the one more is greater than either
-    shares = np.array([min(_SHARES, math.ceil(end * _SHARES - 1e-3) + 1) for end in ends] + [_SHARES])
+    shares = np.array([_upper_share(above, runs, confidence) for above in range(runs + 1)])
     weights = np.diff(shares, prepend=0)[::-1]
     weights.flags.writeable = False
     return weights
+
+
+def _upper_share(above: int, runs: int, confidence: float) -> int:
+    """The end for x of n as a multiple of 1 / _SHARES, rounded up and one more."""
+    if above == runs:
+        return _SHARES
+    # where an end is such a multiple, rounding must not decide; the one more is greater than either
+    return min(_SHARES, math.ceil(upper_end(above, runs, 1 - confidence) * _SHARES - 1e-3) + 1)
