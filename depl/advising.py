@@ -100,7 +100,8 @@ class _Search:
             return None
         nodes, may_end = listed.nodes, instance.rules.may_end
         ending = [node for node, item in enumerate(nodes) if may_end(item.place.trained[0])]
-        for node in listed.by_cost(ending).tolist():
+        order: list[int] = listed.by_cost(ending).tolist()
+        for node in order:
             if judged.verdict(listed, node) == Judged.MET:
                 return nodes[node].cost
             if self.wanted or math.isinf(self.lower_bound):

@@ -477,7 +477,7 @@ def _advised(found: Advice) -> Pairs:
 def _option(found: Advice, one: Option) -> str:
     """Runs of a plan, and what they bring."""
     runs, allowed, share = one.advised
-    on = "" if one.trained == one.schedule else f", trained on to {schedule_label(one.trained)}"
+    on = "" if one.trained == one.schedule else f", trained on to {schedule_label(one.trained)} as others were"
     cost = found.units.amount(one.cost, "cost")
     return (
         f"{runs} more of {schedule_label(one.schedule)}{on}: promised at {cost} "

@@ -184,7 +184,7 @@ def one(path: str, text: str) -> Mutant:
 
 def test_a_fault_is_put_into_a_function_that_is_in_use() -> None:
     before = runs_to_carry.__code__
-    text = "runs_to_carry arithmetic: (diverged + 1) * omega / (1 - omega)"
+    text = "runs_to_carry arithmetic: (misses + diverged + 1) / budget"
     try:
         assert put_in(one("models/evaluation/traced_law.py", text))
         assert runs_to_carry(0.75) != 3

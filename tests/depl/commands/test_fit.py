@@ -51,6 +51,12 @@ $ fit few4.csv --template setup.json --out mine.json
 $ solve mine.json
 = 3
 {WAY_OUT}
+$ fit few7.csv --template setup.json --out mine.json --json
+{"next_runs": {"cost": null, "most_saved": null, "options": [{"seen": 7, "least": 2, "advised": {"runs": 2}}]}}
+$ solve mine.json
+= 3
+What to run next:
+2 more of 3 full@edge, 2 cut@far, trained on to 3 full@edge, 4 cut@far as others were: promised at 6.02297
 $ fit few7.csv --template setup.json --out mine.json --care 0
 $ solve mine.json
 WITHOUT a margin for plans never run
