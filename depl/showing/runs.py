@@ -32,7 +32,19 @@ from depl.models.traces.lost import AT_RANDOM, LEFT_OUT, ledger, listed
 from depl.models.traces.same_runs import ToldApart
 from depl.models.traces.stages import StageRuns, stage_runs
 from depl.models.traces.table import Traces
-from depl.showing.parts import DOWN, OUTWARD, UP, Columns, Fact, Listing, Names, Pairs, Section, promised
+from depl.showing.parts import (
+    DOWN,
+    NAMES,
+    OUTWARD,
+    UP,
+    Columns,
+    Fact,
+    Listing,
+    Names,
+    Pairs,
+    Section,
+    promised,
+)
 
 _MOST_STAGES = 8
 """Schedules that are listed at most: set by hand, so that the answer stays on a screen."""
@@ -433,6 +445,17 @@ def _lost(lost: Mapping[str, str], diverged: int) -> str:
     return f"{counted(diverged, 'run')}, {each}{f': {listed(lost)}' if lost else ''}"
 
 
+advice_names: Names = {**NAMES, "most_saved": ("saved by further runs", "cost", UP, 6)}
+
+
+def advice_brief(found: Advice) -> str:
+    """One line: how many plans are worth running, and what is promised without."""
+    now = (
+        "nothing is promised" if found.cost is None else f"cost {found.units.amount(found.cost, 'cost')} now"
+    )
+    return f"<Advice: {now}, {counted(len(found.options), 'plan')} to run>"
+
+
 def advice_content(found: Advice) -> dict[str, Any]:
     """Everything that is advised, with stages in the place of epochs."""
     told = [{**vars(one), "advised": one.advised._asdict()} for one in found.options]
@@ -449,22 +472,21 @@ def advice_sections(found: Advice) -> Iterator[Section]:
 
 def _advised(found: Advice) -> Pairs:
     asked = f"P(l(K) <= {number(found.target)}) >= {probability(found.level)}"
+    by = "refuted, by their runs with confidence 0.95 or by the fitted law"
     if math.isinf(found.lower_bound):
-        yield (
-            "now",
-            f"no plan is promised {asked}, and no number of runs helps: these, or the law, refute all",
-        )
+        told = f"all plans inside the support are {by}"
+        yield "now", f"no plan is promised {asked}, and more runs do not help: {told}"
         return
-    cost, unit = partial(Fact, "", unit=found.units.name("cost"), digits=6), "if the fitted law is right"
-    least = f"costs {cost(found.lower_bound, rounding=DOWN).told}, {unit}"
+    cost = partial(Fact, "", unit=found.units.name("cost"), digits=6)
+    least = cost(found.lower_bound, rounding=DOWN)
+    opened = f"what further runs open costs {least.told}, as cheaper ones inside the support are {by}"
     if found.most_saved is None:
-        yield "now", f"no plan is promised {asked}; what further runs can open {least}"
+        yield "now", f"no plan is promised {asked}; {opened}"
     elif found.most_saved:
         saved = cost(found.most_saved, rounding=UP).told
-        now = f"{cost(found.cost).shown} is paid for {asked}"
-        yield "now", f"{now}; what further runs can open {least}, and saves {saved}"
+        yield "now", f"{cost(found.cost).shown} is paid for {asked}; {opened}: it saves {saved}"
     else:
-        yield "now", f"no further runs open a plan for {asked} that costs less, {unit}"
+        yield "now", f"no further runs open a cheaper plan for {asked}: all are {by}"
         return
     for one in found.options:
         yield "run", _option(found, one)
@@ -477,7 +499,9 @@ def _advised(found: Advice) -> Pairs:
 def _option(found: Advice, one: Option) -> str:
     """Runs of a plan, and what they bring."""
     runs, allowed, share = one.advised
-    on = "" if one.trained == one.schedule else f", trained on to {schedule_label(one.trained)} as others were"
+    on = (
+        "" if one.trained == one.schedule else f", trained on to {schedule_label(one.trained)} as others were"
+    )
     cost = found.units.amount(one.cost, "cost")
     return (
         f"{runs} more of {schedule_label(one.schedule)}{on}: promised at {cost} "

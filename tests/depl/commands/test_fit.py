@@ -52,7 +52,7 @@ $ solve mine.json
 = 3
 {WAY_OUT}
 $ fit few7.csv --template setup.json --out mine.json --json
-{"next_runs": {"cost": null, "most_saved": null, "options": [{"seen": 7, "least": 2, "advised": {"runs": 2}}]}}
+{"next_runs": {"cost": null, "most_saved": null, "options": [{"seen": 7, "advised": {"runs": 2}}]}}
 $ solve mine.json
 = 3
 What to run next:

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 import depl
 from depl.commands.progress import held
 from depl.instances.training.recorded import recorded_traces
+from depl.models.estimation.advice import Advice, Option, Runs
 from depl.models.estimation.certificate import certificate
 from depl.models.estimation.diagnosis import diagnose
 from depl.models.evaluation.evaluate import epoch_times
@@ -47,6 +48,8 @@ LONGEST = 200
 CLOUD = (ClusterData(cluster="cloud", datasets=("sensors",)),)
 STATE = State(epoch=1, loss=11.0, elapsed_time=1.5, model="full", transferred=CLOUD)
 SIMULATION = Simulation(1000, 950, 20, 20, 10, 5.0123456, 1.0, 3.0, 9.0, refuted=("cost",))
+SITE = ("net", "<site>")
+ADVISED = Option((SITE,) * 2, (SITE,) * 3, 7.25, 12, 0, 7, Runs(7, 0, 0.704))
 TOLD = {
     "Simulation": {"claimed_cost": 5.0000001, "claimed_reached": 0.94999999},
     "Replay": {"claimed_cost": 5.0000001},
@@ -83,6 +86,7 @@ def shown(tmp_path_factory):
         "Diagnosis": diagnose(traces, np.random.default_rng(0), resamples=19),
         "Imported": import_logs([str(log)], Choices("loss", first=1)),
         "Fitted": Fitted(instance_of(halves()), told_apart(drawn()), True, "", "runs.csv", "loss", 0),
+        "Advice": Advice(1.0, 0.95, 8.125, 2.5, (ADVISED,)),
         "Certificate": certificate(np.linspace(0.1, 1.234567, 100), 1.2345, 0.95),
     }
 
