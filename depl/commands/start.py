@@ -308,6 +308,7 @@ def _answer(
     options: Options, read: Imported, instance: depl.Instance, result: depl.Result, shown: bool
 ) -> Answer:
     """What was read, unless it was shown before, and decided; the plan, and what comes next."""
+    from depl.commands.fit import advice_on
     from depl.models.evaluation.traced_law import runs_to_carry
     from depl.showing import facts, view
 
@@ -330,6 +331,8 @@ def _answer(
         pairs += [("what helps", line) for line in helping]
         lines = [f"{again} {line.partition(',')[0]}" for line in helping if line[0] == "-"] or [again]
     parts = ["" if shown else view(read).text(), _DECIDED.format(options.time_limit), view(result).text()]
+    advice = advice_on(instance)
+    parts += ["" if advice is None else str(advice)]
     parts += [fields(pairs), "What comes next:\n" + "\n".join(f"  {line}" for line in lines)]
     seen, made = ({name: fact.value for name, fact in facts(it).items()} for it in (read, result))
     code = code_of(result.termination.value, result.plan is not None, result.claimed)
@@ -344,7 +347,7 @@ Decided here (the setup says otherwise, and depl start takes it as --template):
 
 
 def _helping(traces: Traces, level: float, loss: float) -> Iterator[str]:
-    """What would allow a promise; what to run next is to stand here, too, once there is such advice."""
+    """What would allow a promise, beside the runs that are advised."""
     from depl.models.estimation.choices import PROMISED
     from depl.models.estimation.reachable import reachable
     from depl.models.foundation.wording import rounded_up
