@@ -189,9 +189,9 @@ class Limits:
 
     def report(self, incumbent: float, bound: float = -math.inf) -> None:
         """Pass one row of progress on; no bound where none is proved."""
-        if self.standstill is not None:
-            self.standstill.seen(incumbent, bound)
-        if self.progress is not None:
+        if self.progress is not None:  # a search inside a method tells nobody of its own costs and bounds
+            if self.standstill is not None:
+                self.standstill.seen(incumbent, bound)
             self.progress(self._gone(), incumbent, bound)
 
     def _gone(self) -> float:

@@ -168,7 +168,7 @@ def solve(
             gap=gap,
             time_limit=None if time_limit is None else time_limit - reserve,
             seed=seed,
-            progress=progress,
+            progress=progress or (None if not stop_when_stuck else lambda *_: None),
             options=given_options(chosen.name, chosen.options, options),
             started=entered,
             looks=None if looks is None else Looks(_whole(looks, "looks")),
@@ -357,7 +357,7 @@ def _if_stuck(request: Request, outcome: Outcome) -> Outcome:
     if standstill is None or not stopped or not standstill.over() or request.limits.late():
         return outcome
     tried = ", ".join(phase.method for phase in outcome.phases) or request.method.name
-    reason = f"neither the plan nor the bound has moved for {standstill.all_stands:.0f} s; tried: {tried}"
+    reason = f"neither the plan nor the bound has moved for {standstill.stood:.0f} s; tried: {tried}"
     return replace(outcome, termination=Termination.STUCK, reason=reason)
 
 

@@ -24,11 +24,14 @@ class Standstill:
         Of the solve [s].
     cost, bound : float
         When they last moved; infinite and 0 before [cost].
+    stood : float
+        For how long nothing had moved when this turn was `over` [s].
     """
 
     time_limit: float | None = None
     cost: float = math.inf
     bound: float = 0.0
+    stood: float = field(default=0.0, init=False)
     _started: float = field(init=False)
     _plan_at: float = field(init=False)
     _bound_at: float = field(init=False)
@@ -47,25 +50,19 @@ class Standstill:
 
     def turn(self) -> None:
         """Give another method its time: `over` counts from now."""
-        self._turn_at = now()
+        self._turn_at, self.stood = now(), 0.0
 
     def over(self) -> bool:
-        """Whether a plan is held, and nothing has moved for long, in this turn alone."""
-        return math.isfinite(self.cost) and self._long(max(self._moved_at, self._turn_at)) > 0
+        """Whether a plan is held, and nothing had moved for long in this turn alone, whatever comes after."""
+        moved = max(self._plan_at, self._bound_at)
+        if not self.stood and math.isfinite(self.cost) and self._long(max(moved, self._turn_at)):
+            self.stood = now() - moved
+        return self.stood > 0
 
     @property
     def bound_stands(self) -> float:
         """Seconds for which the bound has not moved, if that is long; otherwise 0 [s]."""
         return self._long(self._bound_at)
-
-    @property
-    def all_stands(self) -> float:
-        """Seconds for which neither the bound nor the plan has moved, long or not [s]."""
-        return now() - self._moved_at
-
-    @property
-    def _moved_at(self) -> float:
-        return max(self._plan_at, self._bound_at)
 
     def _long(self, since: float) -> float:
         seconds, before = now() - since, since - self._started

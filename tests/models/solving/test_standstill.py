@@ -1,6 +1,7 @@
 """A solve may stop once neither its plan nor its bound has moved for long, and says so."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -25,20 +26,21 @@ def test_a_standstill_is_a_third_of_the_limit_or_the_time_before_it_and_ten_seco
         clock[0] = 100.0 + seconds
         if row:
             stands.seen(*row)
-        return stands.over(), round(stands.bound_stands), round(stands.all_stands)
+        return stands.over(), round(stands.bound_stands), round(stands.stood)
 
-    assert at(9.9) == (False, 0, 10)
+    assert at(9.9) == (False, 0, 0)
     assert at(12, math.inf, 5.0) == (False, 0, 0)
     long = 10 if limit else 12  # as long as it took before
-    assert at(11.9 + long) == (False, 0, long)
-    assert at(12.1 + long) == (False, long, long)  # but no plan is held
+    assert at(11.9 + long) == (False, 0, 0)
+    assert at(12.1 + long) == (False, long, 0)  # but no plan is held
     assert at(25, 8.0, 5.0004) == (False, 13, 0)  # what no digit of the gap shows is no move
     long = 10 if limit else 25
-    assert at(24.9 + long) == (False, 13 + long, long)
+    assert at(24.9 + long) == (False, 13 + long, 0)
     assert at(25.1 + long, 7.9999, 5.0) == (True, 13 + long, long)
+    assert at(25.2 + long, 7.0, 6.0) == (True, 0, long)  # whatever the last step still finds
     stands.turn()
     assert at(26 + long)[0] is False
-    assert at(25.2 + 2 * long + (0 if limit else 25))[0] is True
+    assert at((25.2 + long) + (10 if limit else 25.2 + long) + 0.1)[0] is True
 
 
 def spinning(plan, lower):
@@ -46,6 +48,7 @@ def spinning(plan, lower):
 
     def run(instance, limits):
         limits.report(28.0 if plan is not None else math.inf, lower)
+        replace(limits, progress=None).report(1.0, 2.0 * lower)  # of a search inside the method
         while not limits.expired():
             pass
         return Outcome(Termination.TIME_LIMIT, plan, lower)
