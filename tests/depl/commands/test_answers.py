@@ -25,7 +25,7 @@ from depl.models.solving import front as front_module
 from depl.models.solving.methods import Registered, register, ship
 from depl.models.solving.options import Option
 from depl.models.solving.replanning import State, planned_state
-from depl.models.solving.result import Outcome, Termination
+from depl.models.solving.result import Outcome, Result, Solution, Termination
 from tests.cases.documents import put
 from tests.cases.verifier_scenarios_cases import claiming, own
 from tests.depl.commands.conftest import sessions
@@ -334,7 +334,13 @@ def test_lessons_are_listed_and_their_notebooks_need_neither_a_run_nor_docutils(
 
 def test_named_methods_are_prepared_once_each(ask, monkeypatch):
     asked, given = [], ("--method", "exact", "--method", "depl", "--method", "exact")
-    monkeypatch.setattr("depl.solve", lambda instance, method, **_: asked.append((instance.name, method)))
+    result = Result(Termination.OPTIMAL, None, solution=Solution.NONE, method="")
+
+    def solved(instance, method, **_):
+        asked.append((instance.name, method))
+        return result
+
+    monkeypatch.setattr("depl.solve", solved)
     told = json.loads(ask("warm-up", *given, "--json")[1])
     assert [row["method"] for row in told["methods"]] == ["exact", "depl"]
     assert asked == [(name, method) for method in ("exact", "depl") for name in ("tiny", "paper-alexnet-9")]
