@@ -122,9 +122,9 @@ class _Search:
         picked = any(len(run) > last + 1 for run in runs)
         first = max(1, last + 1 - self.traced.settled_epochs) if picked else last
         over = np.array([run[first : last + 1] for run in runs]) > self.limit
-        above = sum(self.spread > self._room(runs, item.ends, first)) + CHOICE
+        above = self._above(runs, item.ends, first) + CHOICE
         counted = len(runs), int(over.sum(axis=0).max())
-        found = list(further_runs(self.counting, *counted, int(above), self.spread.size + CHOICE))
+        found = list(further_runs(self.counting, *counted, above, self.spread.size + CHOICE))
         for chosen in found:
             told = item.cost, len(runs), int(over.any(axis=1).sum()), found[0].runs, chosen
             option, best = Option(listed.schedule(node), trained, *told), self.likeliest
@@ -151,13 +151,13 @@ class _Search:
         cut = any(len(other) < len(trained) and trained[: len(other)] == other for other in known)
         return () if cut and trained not in known else trained
 
-    def _room(self, runs: Sequence[FloatArray], ends: tuple[Position, ...], first: int) -> float:
-        """How many deviations a plan lies below the target, after the worst epoch that a promise looks at.
+    def _above(self, runs: Sequence[FloatArray], ends: tuple[Position, ...], first: int) -> int:
+        """Of how many runs the spread exceeds the room below the target, over the epochs that count.
 
         By the mean and the deviation of its runs, or of the law where these are worse: a plan of few runs
         that looks best among many is often one whose runs were lucky.
         """
-        found, last = math.inf, ends[-1].start + ends[-1].age
+        found, last = 0, ends[-1].start + ends[-1].age
         for epoch in range(first, last + 1):
             mixed = staged(self.traced.law, _until(ends, epoch))
             losses = np.array([run[epoch] for run in runs])
@@ -165,8 +165,9 @@ class _Search:
             spread = math.sqrt(math.fsum(float(part.var()) for part in mixed.parts))
             spread = max(spread, float(losses.std(ddof=1))) * math.sqrt(1 + 1 / len(runs))
             gap = self.limit - max(mean, float(losses.mean()))
-            found = min(found, gap / spread if spread else math.copysign(math.inf, gap))
-        return found
+            room = gap / spread if spread else math.copysign(math.inf, gap)
+            found += int(np.count_nonzero(self.spread > room))
+        return min(found, self.spread.size)  # the sum: a run above after any of the epochs may count
 
     @cached_property
     def spread(self) -> FloatArray:
