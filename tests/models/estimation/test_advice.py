@@ -9,10 +9,10 @@ from depl.models.estimation.advice import Counting, further_runs
 from depl.models.estimation.binomial import binomial_tail
 
 
-def urn(allowed: int, runs: int, above: int, of: int) -> Fraction:
+def urn(allowed, runs, above, of):
     """P(at most so many misses): every run is drawn from an urn, and put back with one like it (Polya)."""
 
-    def path(misses: int) -> Fraction:
+    def path(misses):
         up = [Fraction(above + 1 + i, 1) for i in range(misses)]
         down = [Fraction(of - above + i, 1) for i in range(runs - misses)]
         return prod(up + down, start=Fraction(1)) / prod(of + 1 + i for i in range(runs))
@@ -31,7 +31,7 @@ def test_so_many_runs_bring_the_promise_and_one_less_does_not(confidence, level,
     """By fractions: (x + d + 1) / (n + d + 1), or the binomial tail that Clopper and Pearson invert."""
     budget = 1 - Fraction(str(level))
 
-    def promised(more: int, runs: int) -> bool:
+    def promised(more, runs):
         above, size = misses + more + lost, seen + runs + lost
         if confidence is None:
             return Fraction(above + 1, size + 1) <= budget

@@ -23,7 +23,7 @@ def test_the_constrained_optimum_is_the_best_of_a_fine_search(slope, wanted):
     intercept, of_start, retention = affine.constrained_step(before, after, start)
     assert retention == pytest.approx(wanted, abs=1e-12)
 
-    def squares(rho: float) -> float:
+    def squares(rho):
         design = np.column_stack([np.ones(40), start])
         rest = after - rho * before
         return float(np.sum((rest - design @ np.linalg.lstsq(design, rest, rcond=None)[0]) ** 2))

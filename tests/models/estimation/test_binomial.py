@@ -26,15 +26,15 @@ from tests.problems import refusal
 LEVELS = (0.5, 0.9, 0.95, 0.99)
 
 
-def mass(count: int, runs: int, violation: Fraction) -> Fraction:
+def mass(count, runs, violation):
     return comb(runs, count) * violation**count * (1 - violation) ** (runs - count)
 
 
-def certifies(*asked: float) -> bool:
+def certifies(*asked):
     return verdict(*asked) is Verdict.CERTIFIED
 
 
-def refutes(*asked: float) -> bool:
+def refutes(*asked):
     return verdict(*asked) is Verdict.REFUTED
 
 
@@ -145,7 +145,7 @@ def test_numbers_outside_their_range_are_refused(row):
 ATOMS = {0.0: Fraction(3, 10), 1.0: Fraction(3, 10), 2.0: Fraction(3, 10), math.inf: Fraction(1, 10)}
 
 
-def chance(outcome: tuple[float, ...]) -> Fraction:
+def chance(outcome):
     return math.prod((ATOMS[loss] for loss in outcome), start=Fraction(1))
 
 

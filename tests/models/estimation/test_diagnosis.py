@@ -15,13 +15,12 @@ from depl.models.estimation.fit import fit_traces
 from depl.models.estimation.independence import independence, normal_violation
 from depl.models.estimation.observations import observe
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.problem.laws import FloatArray
-from depl.models.traces.table import Traces, joined
+from depl.models.traces.table import joined
 from tests.cases.fit_cases import draw_traces, traces_of
 from tests.problems import refusal
 
 
-def losses_of(increments: FloatArray, start: FloatArray | float = 10.0) -> FloatArray:
+def losses_of(increments, start=10.0):
     """l(k) = l(0) less the first k increments."""
     begin = np.broadcast_to(start, len(increments))[:, None]
     return np.concatenate([begin, begin - np.cumsum(increments, axis=1)], axis=1)
@@ -53,7 +52,7 @@ def test_mean_reverting_noisy_losses_get_every_warning_there_is():
         assert any(words in note for note in found.warnings), words
 
 
-def checked(traces: Traces) -> tuple[LevelCheck, ...]:
+def checked(traces):
     fit = fit_traces(traces, np.random.default_rng(0), resamples=9)
     return tuple(level_checks(observe(traces), traces.by_schedule(), fit))
 

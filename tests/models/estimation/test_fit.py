@@ -29,13 +29,11 @@ A, B = 2.0, 3.0
 CURVE = A / np.sqrt(KS + B)
 
 
-def rng(seed: int = 2) -> np.random.Generator:
+def rng(seed=2):
     return np.random.default_rng(seed)
 
 
-def decaying(
-    drawn: np.random.Generator, runs: int = 60, epochs: int = 30, shape: float = 20.0
-) -> tuple[np.ndarray, np.ndarray]:
+def decaying(drawn, runs=60, epochs=30, shape=20.0):
     """Improvements that follow eq. (8) with an inverse gamma X of mean 1, and their epochs."""
     ks = np.arange(1, 1 + epochs, dtype=float)
     return A / np.sqrt(ks + B) * ((shape - 1) / drawn.standard_gamma(shape, (runs, epochs))), ks
@@ -122,7 +120,7 @@ def test_few_jumps_or_equal_ones_are_kept_as_they_are_and_negative_ones_counted(
 
 
 @pytest.fixture(scope="module")
-def drawn() -> Traces:
+def drawn():
     """Two schedules of 20 runs: 5 full on edge then 7 or 4 cut on far."""
     draws, tables = rng(1), []
     for n in (7, 4):
@@ -187,7 +185,7 @@ def test_no_other_curve_has_a_smaller_sum_of_squares_by_scipy(seed):
     found = fitted_curves(ks, epoch_sums(values, np.ones((1, 4))))
     fit = [float((found.scale / found.mean_ratio)[0]), float(found.offset[0])]
 
-    def residuals(parameters: np.ndarray) -> np.ndarray:
+    def residuals(parameters):
         errors = values - parameters[0] / np.sqrt(ks + parameters[1])
         return np.asarray(errors[np.isfinite(errors)])
 

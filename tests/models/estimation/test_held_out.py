@@ -16,7 +16,7 @@ from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 from depl.models.traces.fingerprints import fingerprints
 from depl.models.traces.stages import PLAN, plan_text
-from depl.models.traces.table import Traces, joined
+from depl.models.traces.table import joined
 from depl.models.verifier.traces import traced_loss
 from tests import problems
 from tests.cases.same_runs import LOSSES, ONE_MODEL, named, table
@@ -25,11 +25,11 @@ from tests.problems import refusal
 PAIRS = (("full", "edge"),) * 6 + (("cut", "far"),) * 6
 
 
-def traces_of(runs, pairs=PAIRS, first: int = 0, provenance=None) -> Traces:
+def traces_of(runs, pairs=PAIRS, first=0, provenance=None):
     return table(runs, first, pairs, provenance)
 
 
-def drawn(*names: str, seed: int = 0) -> dict[str, list[float]]:
+def drawn(*names, seed=0):
     """Runs of 12 epochs: a decay with noise."""
     rng = np.random.default_rng(seed)
     return {name: (3 / np.arange(1, 14) + rng.normal(0, 0.1, size=13)).tolist() for name in names}
@@ -121,11 +121,11 @@ PLACE = ("net", "edge")
 DISTINCT = table(named())
 
 
-def fitted(traces: Traces, **options) -> Instance:
+def fitted(traces, **options):
     return fit_instance(traces, Setup.from_json(json.dumps(ONE_MODEL)), **options)
 
 
-def promises(instance: Instance) -> np.ndarray:
+def promises(instance):
     """P(l(K) <= target) as promised, of 1 to 6 epochs at twenty targets between the losses."""
     law = instance.traced_law
     found = []
@@ -137,7 +137,7 @@ def promises(instance: Instance) -> np.ndarray:
     return np.array(found)
 
 
-def multiset(seed: int) -> Traces:
+def multiset(seed):
     """All runs, and good ones of them again: renamed, cut, rounded, in any order."""
     rng, runs = np.random.default_rng(seed), named()
     good = np.argsort(LOSSES[:, -1])[:6]
@@ -169,7 +169,7 @@ def test_copies_of_one_run_are_refused_with_the_reason():
     assert "'c1' is run 'c0' of the same file once more" in str(refusal(held_out, copies, (), (PLACE,) * 6))
 
 
-def forks(trainings: int, each: int, epochs: int) -> Traces:
+def forks(trainings, each, epochs):
     """So many trainings, each of them continued several times after some epochs."""
     beginnings = np.repeat(LOSSES[:trainings], each, axis=0)
     return table(named(np.where(np.arange(6) < epochs, beginnings, LOSSES)))

@@ -31,7 +31,7 @@ PARTS = ({"law": "independent"}, {"residuals": "independent"})
 
 
 @pytest.fixture(scope="module")
-def fitted() -> Instance:
+def fitted():
     return fit_instance(TRACES, setup())
 
 
@@ -154,7 +154,7 @@ def test_runs_that_trained_nothing_or_are_too_few_for_a_law_are_refused():
     assert fit_instance(few, setup(), law="independent").traced_law is None
 
 
-def with_losses(loss, **metrics) -> Traces:
+def with_losses(loss, **metrics):
     """The traces with other losses."""
     return Traces(TRACES.run, TRACES.epoch, TRACES.model, TRACES.cluster, loss, metrics)
 
@@ -245,7 +245,7 @@ def test_what_is_no_setup_is_refused_with_its_place_and_in_words_of_setups(row):
 def test_the_schema_accepts_a_setup_and_refuses_an_instance():
     schema = setup_schema()
     jsonschema.validate(SETUP, schema)
-    instance: Instance = setup().with_improvements(BOTH, 3.5)
+    instance = setup().with_improvements(BOTH, 3.5)
     for wrong in (json.loads(instance.to_json()), {**SETUP, "clusters": []}, {"name": "a"}):
         with pytest.raises(jsonschema.ValidationError):
             jsonschema.validate(wrong, schema)

@@ -8,7 +8,7 @@ from depl.models.traces.log_rules import counted_as_lost
 from depl.models.traces.table import Traces, joined
 
 
-def drawn(runs: int, epochs: int, first: int = 0) -> list[Traces]:
+def drawn(runs, epochs, first=0):
     """Runs whose losses fall in every epoch, run r by more than run r + 1."""
     rng, rows = np.random.default_rng(first), range(first, first + runs)
     losses = {r: 9 - np.arange(1, epochs + 1) + r / 50 + 0.01 * rng.random(epochs) for r in rows}
@@ -30,14 +30,14 @@ COUNTED = {
 
 
 @pytest.mark.parametrize(("levels", "lost"), COUNTED)
-def test_it_is_the_loss_that_as_many_runs_exceed_as_may_miss(levels: str, lost: int) -> None:
+def test_it_is_the_loss_that_as_many_runs_exceed_as_may_miss(levels, lost):
     level, misses = COUNTED[levels, lost]
     traces = counted_as_lost(joined(RUNS), [f"gone{number}" for number in range(lost)])
     found = reachable(traces, *([] if levels == "usual" else [float(levels)]))
     assert found == Reach(level, pytest.approx(ENDS[-1 - misses]), 20)
 
 
-def test_it_is_none_where_no_schedule_has_enough_runs() -> None:
+def test_it_is_none_where_no_schedule_has_enough_runs():
     assert reachable(joined(RUNS), 0.99) is None
     assert reachable(joined(RUNS[:5])) is None
     assert reachable(joined([*RUNS[:5], *drawn(5, 3, 20)]), 0.9) is None  # 10 trained 3 epochs, 5 at most 4

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from depl.instances.generator import random_plan
-from depl.models.evaluation.evaluate import Constraint, Evaluation, Reading, evaluate
-from depl.models.problem.instance import ComputeTable, Instance, Model, TabledImprovement
+from depl.models.evaluation.evaluate import Constraint, Reading, evaluate
+from depl.models.problem.instance import ComputeTable, TabledImprovement
 from depl.models.problem.plan import Plan
 from depl.models.verifier.verify import verify
 from depl.testing.problems import with_rules
@@ -18,16 +18,16 @@ from tests.problems import atoms, drawn, gain, model, refusal
 from tests.problems import plan as training
 
 
-def steady_epochs(*resources: float) -> Plan:
+def steady_epochs(*resources):
     return training(*(("net", "site", x) for x in resources)) if resources else Plan()
 
 
-def tabled(steady: Instance, *work: float) -> Model:
+def tabled(steady, *work):
     """The model with its work by a table."""
     return msgspec.structs.replace(steady.models[0], compute=(ComputeTable(epochs=work),))
 
 
-def violated(found: Evaluation) -> list[Constraint]:
+def violated(found):
     assert found.feasible == all(row.satisfied for row in found.constraints)
     return [row for row in found.constraints if not row.satisfied]
 

@@ -4,27 +4,25 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from depl.models.evaluation.traced_grid import NOISE, POINTS, LossGrid
 from depl.models.evaluation.traced_loss import end_law
-from depl.models.exact.traced_schedules import Candidates, all_candidates
+from depl.models.exact.traced_schedules import all_candidates
 from depl.models.problem.affine_law import positions
 from depl.models.problem.traced_law import FittedStep, TracedLaw
 from tests.cases.memory_cases import FULL, instance_of, random_law, run_of
-from tests.oracles.traced_law import Oracle, Schedule
+from tests.oracles.traced_law import Oracle
 
-Floats = NDArray[np.float64]
 NONE = np.zeros(1)
 
 
-def candidates_of(document: TracedLaw) -> Candidates:
+def candidates_of(document):
     found = all_candidates(instance_of(document), document.law, 10_000)
     assert found is not None
     return found
 
 
-def state(grid: LossGrid, schedule: Schedule) -> Floats:
+def state(grid, schedule):
     first, *later = positions(schedule)
     laws = grid.first(first)
     for place in later:
@@ -32,11 +30,11 @@ def state(grid: LossGrid, schedule: Schedule) -> Floats:
     return laws
 
 
-def states(grid: LossGrid, listed: Candidates) -> list[tuple[int, Floats]]:
+def states(grid, listed):
     return [(node, state(grid, listed.schedule(node))) for node in range(len(listed.nodes))]
 
 
-def walk(spread: float, epochs: int, retention: float = 0.96875, runs: int = 8) -> TracedLaw:
+def walk(spread, epochs, retention=0.96875, runs=8):
     """One model whose losses go up in half the runs and down in the others, epochs taking turns.
 
     No run strays further than a spread or so from 1; drawn afresh, residuals may all go the same way.
@@ -67,7 +65,7 @@ def documents():
     ]
 
 
-def maxima_of(values: Floats) -> Floats:
+def maxima_of(values):
     """Between atoms and at some of them."""
     atoms = np.unique(values)
     between = np.quantile(values, [0.01, 0.1, 0.35, 0.5, 0.75, 0.9, 0.99])

@@ -40,7 +40,7 @@ from tests.cases.memory_cases import CUT, FAR, FULL, every_schedule, fitted, ins
 from tests.cases.observed_run_cases import observed_cases, rest_of
 from tests.cases.traced_law_cases import cases, halves, plan_of, verified
 from tests.oracles import traced_law as oracle_module
-from tests.oracles.traced_law import Oracle, Schedule, Section, sections
+from tests.oracles.traced_law import Oracle, Section, sections
 from tests.problems import refusal
 
 
@@ -122,7 +122,7 @@ def test_extreme_predictions_are_those_at_the_first_and_the_last_start_of_the_hu
     assert most > 2
 
 
-def forked(law: TracedLaw) -> TracedLaw:
+def forked(law):
     """Every run twice: the second one has another last loss, and the same beginning."""
     runs = []
     for number, run in enumerate(law.runs):
@@ -180,7 +180,7 @@ def test_the_runs_that_carry_a_level_are_those_that_cannot_be_one_fewer():
     for level, confidence, lost in itertools.product((0.5, 0.8, 0.937, 0.95), (None, 0.5, 0.95), (0, 1, 3)):
         omega, needed = Fraction(repr(level)), runs_to_carry(level, confidence, lost)
 
-        def carried(runs: int, omega=omega, confidence=confidence, lost=lost) -> bool:
+        def carried(runs, omega=omega, confidence=confidence, lost=lost):
             if confidence is None:
                 return Fraction(lost + 1, runs + lost + 1) <= 1 - omega
             return oracle_module.at_most(lost, runs + lost, 1 - omega) <= 1 - Fraction(repr(confidence))
@@ -262,7 +262,7 @@ def test_before_training_one_run_unlike_all_seen_counts_as_a_miss(confidence, lo
 # --- stopping early ----------------------------------------------------------------------------------------
 
 
-def exact(law: TracedLaw, schedule: Schedule, maximum_loss: float) -> list[Fraction | None]:
+def exact(law, schedule, maximum_loss):
     return [item.exact for item in traced_survival(law, schedule, maximum_loss)]
 
 
@@ -306,7 +306,7 @@ def test_survival_is_that_of_all_combinations_and_of_independent_residuals_bound
     assert np.median(widths) < 0.01  # wide only where a loss lies at the limit
 
 
-def confident_survival(oracle: Oracle, schedule: Schedule, above: np.ndarray) -> list[Fraction]:
+def confident_survival(oracle, schedule, above):
     """Of so many of n runs that never met the target the upper end."""
     runs = above.shape[1] - 1
     ends = [oracle_module.upper_end(x, runs, oracle.document.confidence or 0) for x in range(runs)]
@@ -323,7 +323,7 @@ def test_stopping_early_is_paid_by_those_who_go_on():
     assert found.reached.exact == found.final.exact == 1
 
 
-def every_path(oracle: Oracle, schedule: Schedule) -> tuple[np.ndarray, np.ndarray]:
+def every_path(oracle, schedule):
     """l(0), ..., l(K) of all combinations, shape (K + 1, n), and their weights; equal ones together."""
     starts = oracle.first_losses(schedule[0]) if oracle.now is None else np.array([oracle.now])
     paths, weights = starts[None], np.ones(starts.size)

@@ -8,8 +8,6 @@ import pytest
 
 from depl.models.evaluation.in_scenarios import TracedSample
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
-from depl.models.problem.instance import Instance
-from depl.models.problem.traced_law import TracedLaw
 from depl.models.scenarios.draws import (
     draw_scenarios,
     given_scenarios,
@@ -23,7 +21,7 @@ from tests.cases.traced_law_cases import halves, plan_of
 from tests.oracles.traced_scenarios import MODELS, by_statement, stream
 
 
-def sample_of(document: TracedLaw, size: int, seed: int = 0) -> TracedSample:
+def sample_of(document, size, seed=0):
     drawn = draw_scenarios(instance_of(msgspec.structs.replace(document, observed=None)), size, seed)
     return TracedSample(document, MODELS, drawn.improvements, drawn.switch_losses)
 
@@ -80,7 +78,7 @@ def test_what_no_stream_of_a_traced_law_can_say_is_refused():
 
 
 def test_deviations_need_a_second_epoch_in_the_stream():
-    def made(**target: object) -> Instance:
+    def made(**target):
         return instance_of(halves(deviations=(0.0, 1.0)), **target)
 
     short = made(maximum_epochs=1)

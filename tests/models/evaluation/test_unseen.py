@@ -22,9 +22,8 @@ from depl.models.evaluation.traced_support import outside_support
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.policy import planning
 from depl.models.policy.planning import solve_policy
-from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
-from depl.models.problem.traced_law import RecordedRun, TracedLaw
+from depl.models.problem.traced_law import RecordedRun
 from depl.models.scenarios.draws import draw_scenarios, scenario_losses
 from depl.models.solving.early_stopping import early_stopping
 from depl.models.solving.edge import any_plan, nearest_values
@@ -42,7 +41,7 @@ changed = msgspec.structs.replace
 # --- runs that were not evaluated before training ---------------------------------------------------------
 
 
-def forgetful(document: TracedLaw) -> TracedLaw:
+def forgetful(document):
     """The same law with first epochs that retain nothing, l(1) spread around its mean."""
     steps = []
     for row in document.steps:
@@ -55,13 +54,13 @@ def forgetful(document: TracedLaw) -> TracedLaw:
     return changed(document, steps=tuple(steps))
 
 
-def blind(law: TracedLaw) -> TracedLaw:
+def blind(law):
     """The law of runs that were not evaluated at first."""
     runs = [RecordedRun(stages=run.stages, losses=run.losses[1:], first_epoch=1) for run in law.runs]
     return changed(law, runs=tuple(runs))
 
 
-def told(law: TracedLaw, losses: list[float]) -> TracedLaw:
+def told(law, losses):
     """The same with losses before training made up."""
     runs = [
         RecordedRun(stages=run.stages, losses=(loss, *run.losses))
@@ -99,13 +98,13 @@ def test_support_law_and_survival_are_those_of_any_made_up_losses_before_trainin
     assert judged >= 15
 
 
-def straight(**fields: object) -> TracedLaw:
+def straight(**fields):
     """Twenty runs full-far of losses 3 or 2 and 1 or 0.5, by turns, after their two epochs."""
     runs = [run_of([(FULL, 1), (FAR, 1)], [9.0, 3.0 - k % 2, 1.0 - 0.5 * (k % 2)]) for k in range(20)]
     return blind(forgetful(fitted(runs, np.random.default_rng(0), **fields)))
 
 
-def instance(**target: object) -> Instance:
+def instance(**target):
     return instance_of(straight(unseen_loss=9.0, whole_runs=6), initial_loss=5.0, **target)
 
 
@@ -192,7 +191,7 @@ def test_files_that_would_need_what_they_do_not_say_are_refused(make, path, word
 BOTH = plan_of((FULL, FAR))
 
 
-def twenty_runs(evaluated: bool, **options: object) -> Instance:
+def twenty_runs(evaluated, **options):
     """Whose plan all runs went through, and end at 2 at most."""
     law = halves(20, unseen_loss=9.0, **options) if evaluated else straight(unseen_loss=9.0, **options)
     return instance_of(law, maximum_loss=2.5, quantile_level=0.999)

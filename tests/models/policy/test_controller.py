@@ -22,7 +22,6 @@ from depl.models.policy.controller import Controller, led
 from depl.models.policy.decisions import Continue, Stop, Switch
 from depl.models.policy.follow import Runs, follow, greatest_costs
 from depl.models.policy.rules import BEYOND, DIVERGED
-from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 from depl.models.problem.policy import Policy
 from tests import problems
@@ -107,7 +106,7 @@ def test_a_controller_starts_in_a_moment_and_without_the_libraries_that_plan(tmp
         "print({'numpy', 'scipy', 'numba', 'pyomo', 'pandas'} & set(sys.modules), time.process_time())\n"
     )
 
-    def seconds(log: str) -> float:
+    def seconds(log):
         command = [sys.executable, "-c", program, str(path), str(tmp_path / log)]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
         loaded, taken = done.stdout.split()
@@ -142,7 +141,7 @@ nodes[1].trainings[0].following | 3 | $.nodes[1].trainings[0].following | anothe
 """Another value at a place of the document, what is named, and what is said of it."""
 
 
-def changed(place: str, text: str) -> str:
+def changed(place, text):
     value = json.loads(text.replace("HUGE", "1" + "0" * 400))
     if place.endswith("rows"):
         value = [{"upto": upto, "action": action} for upto, action in value]
@@ -218,17 +217,17 @@ def test_a_run_begins_without_its_first_loss_where_nothing_depends_on_it(tmp_pat
 class Given:
     """Losses of all epochs of runs, on the scale of the law."""
 
-    def __init__(self, policy: Policy, losses: np.ndarray) -> None:
+    def __init__(self, policy, losses):
         self.policy, self.losses = policy, losses
 
-    def begin(self) -> Runs:
+    def begin(self):
         return Runs(self.losses[:, 0], (np.arange(len(self.losses)),))
 
-    def train(self, node: int, training: int, runs: Runs) -> tuple[Runs, np.ndarray]:
+    def train(self, node, training, runs):
         return runs, self.losses[runs.own[0], self.policy.nodes[node].epoch + 1]
 
 
-def led_alone(policy: Policy, losses: list[float]) -> tuple[str, int, float, int | None]:
+def led_alone(policy, losses):
     """How a run ends, after how many epochs, at which cost and state."""
     controller = led_by(Controller(policy), *(None if math.isnan(loss) else loss for loss in losses))
     decision = controller.decision
@@ -262,22 +261,22 @@ def test_every_run_ends_where_a_controller_ends_it(policy):
 
 
 @pytest.fixture
-def policy(tmp_path: Path) -> Path:
+def policy(tmp_path):
     path = tmp_path / "policy.json"
     path.write_text(by_hand().to_json(), encoding="utf-8")
     return path
 
 
 @pytest.fixture
-def log(tmp_path: Path) -> Path:
+def log(tmp_path):
     return tmp_path / "run.jsonl"
 
 
-def lines(log: Path) -> list[dict[str, object]]:
+def lines(log):
     return [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
 
 
-def begun(policy: Path, log: Path, count: int = 4) -> Controller:
+def begun(policy, log, count=4):
     """A run that has observed so many losses."""
     return led_by(Controller(policy, log), *LOSSES[:count])
 
@@ -400,7 +399,7 @@ GAINS = {
 }
 
 
-def promised(log: Path | None = None) -> Controller:
+def promised(log=None):
     return Controller(promised_plan(), log, instance=spent_promise(), replan=True, method="exact")
 
 
@@ -494,12 +493,12 @@ def test_what_is_not_known_of_a_run_is_refused_with_what_to_do():
 
 
 @pytest.fixture(scope="module")
-def instance() -> Instance:
+def instance():
     return depl.load("tiny")
 
 
 @pytest.fixture(scope="module")
-def plan(instance: Instance) -> Plan:
+def plan(instance):
     """Three epochs, on the cloud and then on the edge."""
     (first, second), (one, *_, other) = [item.name for item in instance.clusters][:2], instance.models
     rows = (one.name, first, 2.0), (other.name, first, 2.0), (other.name, second, 2.0)

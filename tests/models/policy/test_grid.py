@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -109,13 +108,13 @@ GRID = Grid(0.0, 2.0 / 64, 64, 16, 17)
 class TwoModes(Law, frozen=True, kw_only=True, tag="two_modes"):
     """Uniform on two intervals."""
 
-    def distribution(self) -> Any:
+    def distribution(self):
         """Half of it each."""
         return stats.rv_histogram((np.array([1.0, 0.0, 1.0]), np.array([0.0, 0.1, 0.2, 0.3]))).freeze()
 
 
 @pytest.fixture(autouse=True)
-def _few(monkeypatch: pytest.MonkeyPatch) -> None:
+def _few(monkeypatch):
     monkeypatch.setattr(densities, "_SUB_CELLS", 2**14)
     monkeypatch.setattr(policy_noise, "_PARTS", 2**14)
 
@@ -124,7 +123,7 @@ NODES, WEIGHTS = np.polynomial.legendre.leggauss(60)
 LEVELS = np.array([1e-12, 1e-9, 1e-6, 1e-4, 1e-3, 0.01, 0.03])
 
 
-def probability(pair: tuple[Term, Term], low: float, high: float) -> float:
+def probability(pair, low, high):
     """P(low < A + B <= high), by Gauss rules between quantiles of A."""
     one, other = pair
     levels = np.concatenate([LEVELS, np.arange(0.08, 0.95, 0.06), 1 - LEVELS[::-1]])

@@ -14,14 +14,11 @@ from depl.instances.spent_promise import COSTS, VIOLATION, spent_promise
 from depl.models.policy import follow, planning
 from depl.models.policy.planning import solve_policy
 from depl.models.policy.replay import replay
-from depl.models.policy.result import PolicyResult
 from depl.models.policy.simulation import RISK, Simulation, _bernstein, simulate
-from depl.models.problem.instance import Instance
 from depl.models.problem.laws import Empirical
 from depl.models.problem.policy import STOP, Policy
 from depl.models.risk.sampling import both_ends
 from depl.models.solving.result import Termination
-from depl.models.traces.table import Traces
 from tests.cases.memory_cases import instance_of, random_law
 from tests.cases.policy_cases import TWO, claiming, judge, random_tiny, tiny
 from tests.cases.policy_files import BIG, LITTLE, branches, node, replayed, training
@@ -31,12 +28,12 @@ from tests.problems import atoms, refusal
 
 
 @pytest.fixture(autouse=True)
-def _small(monkeypatch: pytest.MonkeyPatch) -> None:
+def _small(monkeypatch):
     """Cells enough for the lattices of `tiny` instances of three epochs."""
     monkeypatch.setattr(planning, "GRIDS", (65_536,))
 
 
-def random_traced(seed: int) -> tuple[Instance, bool]:
+def random_traced(seed):
     """An instance with a law of runs or of their logarithms; and whether runs may be given up at once."""
     rng = np.random.default_rng(seed)
     law = random_law(rng, residuals="independent", scale="log" if rng.random() < 0.4 else "loss")
@@ -52,7 +49,7 @@ def random_traced(seed: int) -> tuple[Instance, bool]:
     return instance, bool(rng.random() < 0.3)
 
 
-def solved(instance: Instance, **options) -> PolicyResult | None:
+def solved(instance, **options):
     try:
         return solve_policy(instance, gap=1e-3, time_limit=None, **options)
     except depl.NotCoveredError as error:
@@ -235,7 +232,7 @@ def test_every_seed_is_followed_along_the_decisions_of_the_policy():
     assert found.cost_interval[0] < 2.75 < found.cost_interval[1]
 
 
-def of_one_seed(*trained: tuple[tuple[str, str], float], first: int = 0) -> Traces:
+def of_one_seed(*trained, first=0):
     """A branch with the given models and losses, from a first epoch on."""
     pairs, losses = zip(*trained, strict=True)
     return table({"s/1": losses}, first, pairs[1 - first :])

@@ -23,9 +23,8 @@ from depl.models.policy.prices import Price
 from depl.models.policy.process import keeps_time, process
 from depl.models.policy.request import Request, policy_of
 from depl.models.policy.simulation import simulate
-from depl.models.problem.instance import Instance
 from depl.models.problem.laws import Normal
-from depl.models.problem.policy import STOP, Policy
+from depl.models.problem.policy import STOP
 from depl.models.solving.result import Termination
 from tests.cases.memory_cases import CUT, FULL, fitted, instance_of, run_of
 from tests.cases.policy_cases import claiming, judge, tiny
@@ -149,12 +148,12 @@ def test_upper_bounds_of_a_policy_are_never_rounded_down():
 
 
 @pytest.fixture(autouse=True)
-def _small(monkeypatch: pytest.MonkeyPatch) -> None:
+def _small(monkeypatch):
     monkeypatch.setattr(planning, "GRIDS", (16_384,))
     monkeypatch.setattr(time_limit, "_CELLS", 256)
 
 
-def limited(maximum_time: float, **target: float | None) -> Instance:
+def limited(maximum_time, **target):
     """Two models, five epochs; work of 1 and 2.5 an epoch."""
     laws = atoms(0.0, 0.1, 0.3), atoms(0.1, 0.3)
     given = {"round_deadline": None, "maximum_epochs": 5, "quantile_level": 0.7, **target}
@@ -221,7 +220,7 @@ def test_where_no_class_keeps_the_promise_nothing_is_called_infeasible():
 # --- counted over combinations of runs ------------------------------------------------------------------
 
 
-def switching(*designs: tuple[int, int, int], **target: object) -> Instance:
+def switching(*designs, **target):
     """Runs by their number and the epochs of their two stages; losses fall to 0.7, a little apart."""
     stages = [(first, later) for runs, first, later in designs for _ in range(runs)]
     runs = [
@@ -240,7 +239,7 @@ CROSSED = switching((12, 2, 1), (12, 1, 3), maximum_loss=1.0, quantile_level=0.3
 """Twelve runs trained the second stage for three epochs after one of the first, twelve for one after two."""
 
 
-def of_all_ways(caps: Caps) -> Policy:
+def of_all_ways(caps):
     """A policy that may train whatever the caps allow, now this and now that as the loss rises."""
     chain = capped(process(proxy(CROSSED)), caps)
     grid = Grid.of(chain, 256)
@@ -257,7 +256,7 @@ def of_all_ways(caps: Caps) -> Policy:
 def test_there_is_an_answer_as_soon_as_a_fixed_plan_keeps_the_promise(monkeypatch):
     best = []
 
-    def interrupted(search: counted_planner._Search, _: object) -> None:
+    def interrupted(search, _):
         best.append(search.value)
         raise KeyboardInterrupt
 

@@ -23,8 +23,6 @@ from tests.problems import refusal
 EPS = float(np.finfo(float).eps)
 ULPS = 8 * EPS
 
-Case = tuple[list[Load], np.ndarray, float | None, float | None]
-
 # Kinds of epochs: work, price, capacity, communication. At full resources they take 1.5, 2.5 and 0.25.
 SMALL = Load(work=4.0, price=1.0, capacity=4.0, communication=0.5)
 LARGE = Load(work=9.0, price=4.0, capacity=4.5, communication=0.5)
@@ -48,7 +46,7 @@ def kinds(size):
 
 
 @st.composite
-def cases(draw: st.DrawFn) -> Case:
+def cases(draw):
     """Kinds of epochs, counts of them in up to three plans, T_max and tau.
 
     Some kinds have no work or are free of charge; limits may be out of reach, often lie on a breakpoint of

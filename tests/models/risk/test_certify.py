@@ -22,7 +22,7 @@ from tests.problems import atoms, loss, student
 PAPER = InverseGamma(mean=1.0, variance=0.03)
 HUNDREDTH = Fraction(1, 100)
 LETTERS = atoms(1.0, 2.0)
-T, OPEN = student(3.0, 0.3, 0.1), student(3.0)
+OPEN = student(3.0)
 ROOTS = atoms(*np.sqrt(np.arange(2.0, 20.0)).tolist())
 NARROW = student(8, 0.01, 0.003, 0, 0.03)
 

@@ -43,7 +43,7 @@ TABLE_ONE = tuple(InverseGamma(mean=m, variance=v) for m, v in ((1.02, 0.031), (
 BELL, SHARP = Normal(mean=0.0, variance=1.0), InverseGamma(shape=40.0, scale=39.0)
 
 
-def decaying_plan(epochs: int) -> FinalLoss:
+def decaying_plan(epochs):
     return loss(20.0, *((-1 / math.sqrt(k + 1), TABLE_ONE[k % 3]) for k in range(1, epochs + 1)))
 
 

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from depl.models.foundation.interval import Interval
-from depl.models.problem.epochs import FinalLoss, Term
+from depl.models.problem.epochs import Term
 from depl.models.problem.laws import InverseGamma, Lognormal, Normal, StudentT
 from depl.models.risk import contour, finite_sums, transforms
 from depl.models.risk.certify import certified_quantile, certified_violation
@@ -52,7 +51,7 @@ AFFORDABLE = 2e7
 """Exponentials; about a second on one core."""
 
 
-def cut_far_out(reach: float, freedom: float) -> FinalLoss:
+def cut_far_out(reach, freedom):
     return loss(0.5, (-1.0, BELL, 3), (1.0, student(freedom, 0.05, 0.1, -reach, reach)))
 
 
@@ -83,7 +82,7 @@ def test_a_wide_law_has_an_affordable_certificate(given, budget, width, closenes
 def test_far_from_zero_the_same_loss_has_bounds_that_hold(target):
     """It is moved by 2**30 as a constant or as a mean, exactly; what is added to that is rounded."""
 
-    def moved(constant: float, mean: float) -> Interval:
+    def moved(constant, mean):
         bell = Normal(mean=mean + 0.125, variance=0.01)
         terms = (-0.1, InverseGamma(mean=1.0, variance=0.03), 3), (1.0, bell), (1.0, student(3.0, 0.35, 0.1))
         return cored_violation(loss(3.0 + constant, *terms), target + constant + mean)
@@ -103,13 +102,13 @@ def test_a_lognormal_of_hardly_any_spread_is_not_summed_over_a_million_points(va
     assert work["all"] <= 1e6
 
 
-def drawn_law(rng: np.random.Generator):
+def drawn_law(rng):
     """A law within what depl accepts, with parameters over many powers of ten."""
 
-    def power(low: float, high: float) -> float:
+    def power(low, high):
         return float(10 ** rng.uniform(low, high))
 
-    def cut(location: float, scale: float) -> StudentT:
+    def cut(location, scale):
         freedom = power(-1.3, 3)
         lower, upper = location - scale * power(-1, 6), location + scale * power(-1, 6)
         return student(freedom, location, scale, lower, upper)
@@ -235,14 +234,14 @@ def test_two_tails_at_once_are_bounded_from_above(value):
 # --- tails and cores of laws, against multiple precision --------------------------------------------------
 
 
-def tail(law: StudentT, value: mpmath.mpf) -> mpmath.mpf:
+def tail(law, value):
     """P(T > value) of the law without truncation, by the incomplete beta function."""
     nu, x = mpmath.mpf(law.degrees_of_freedom), (mpmath.mpf(value) - law.location) / law.scale
     half = mpmath.betainc(nu / 2, 0.5, 0, nu / (nu + x * x), regularized=True) / 2
     return half if x >= 0 else 1 - half
 
 
-def exact(law: StudentT, value: float) -> mpmath.mpf:
+def exact(law, value):
     """P(S > value) of the truncated law."""
     if law.lower is None:
         return tail(law, value)

@@ -20,7 +20,7 @@ BELL = risk.Normal(mean=0.0, variance=1.0)
 SKEWED = InverseGamma(shape=4.0, scale=3.0)
 
 
-def test_of_a_gap_at_the_level_the_least_value_is_taken() -> None:
+def test_of_a_gap_at_the_level_the_least_value_is_taken():
     """Half of the law lies in [-1, 1], half in [99, 101]: the median is 1, though 99 is as good."""
     law = student(4.0, 0.0, 1.0, -1.0, 1.0)
     terms = [law, risk.Empirical(values=(0.0, 100.0))]
@@ -30,7 +30,7 @@ def test_of_a_gap_at_the_level_the_least_value_is_taken() -> None:
     assert risk.quantile(terms, 0.5001).lower > 98.9
 
 
-def test_constants_zeros_and_nothing_at_all() -> None:
+def test_constants_zeros_and_nothing_at_all():
     fixed = risk.Deterministic(value=0.1)
     moved = risk.probability([BELL, fixed, (risk.Deterministic(value=0.2), 2.0)], 0.5)
     assert moved.lower <= 0.5 <= moved.upper <= moved.lower + 1e-9
@@ -56,7 +56,7 @@ def test_constants_zeros_and_nothing_at_all() -> None:
         (lambda: risk.probability([Undeclared()], 1.0), "has no probabilities"),
     ],
 )
-def test_what_is_no_sum_of_laws_is_refused(ask, message: str) -> None:
+def test_what_is_no_sum_of_laws_is_refused(ask, message):
     with pytest.raises((InvalidInputError, NotCoveredError), match=message):
         ask()
 
@@ -121,7 +121,7 @@ def test_atoms_and_a_density_with_its_peak_next_to_its_end_lie_between_their_bou
     assert coin[0] < 0.5 < coin[1]
     with mpmath.workdps(40):  # 0.01 degrees of freedom, cut 5e-4 above the location
 
-        def density(x: mpmath.mpf) -> mpmath.mpf:
+        def density(x):
             return (1 + 100 * x * x) ** (-mpmath.mpf("0.505"))
 
         near = mpmath.quad(density, [mpmath.mpf(-4e-4), 0, mpmath.mpf(5e-4)])

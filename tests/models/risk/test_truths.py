@@ -18,9 +18,8 @@ from mpmath import mp
 from scipy import integrate, optimize, special, stats
 
 from depl import risk
-from depl.models.foundation.interval import Interval
 from depl.models.problem.epochs import FinalLoss
-from depl.models.problem.laws import Empirical, InverseGamma, Law, Lognormal, Normal, StudentT, register_law
+from depl.models.problem.laws import Empirical, InverseGamma, Lognormal, Normal, register_law
 from depl.models.risk.certify import (
     certified_quantile,
     certified_violation,
@@ -57,17 +56,17 @@ class Case(NamedTuple):
     width: float = 1e-9
 
 
-def near(oracle: Callable[[float], float], slack: float = 1e-12, away: float = 1e-16) -> Truth:
+def near(oracle, slack=1e-12, away=1e-16):
     """Of an oracle that is right up to a relative and an absolute error."""
 
-    def truth(value: float) -> tuple[float, float]:
+    def truth(value):
         found = oracle(value)
         return found * (1 - slack) - away, found * (1 + slack) + away
 
     return truth
 
 
-def normal_case(places: tuple[float, ...]) -> Case:
+def normal_case(places):
     laws = [(-1.0, Normal(mean=1.0, variance=0.25), 3), (0.5, Normal(mean=-0.5, variance=1.5), 10)]
     mean = 0.7 + sum(c * n * law.mean for c, law, n in laws)
     deviation = math.sqrt(sum(c * c * n * law.variance for c, law, n in laws))
@@ -75,7 +74,7 @@ def normal_case(places: tuple[float, ...]) -> Case:
     return Case(loss(0.7, *laws), near(lambda v: stats.norm.sf(v, mean, deviation), 1e-11), values, "contour")
 
 
-def gamma_case(kind: type, shape: float, scale: float, count: int, sign: float) -> Case:
+def gamma_case(kind, shape, scale, count, sign):
     law, total = kind(shape=shape, scale=scale), stats.gamma(count * shape, scale=scale)
     oracle = (lambda v: total.cdf(1.0 - v)) if sign < 0 else (lambda v: total.sf(v - 1.0))
     values = tuple(1.0 + sign * float(total.ppf(level)) for level in (0.02, 0.5, 0.9))
@@ -84,18 +83,18 @@ def gamma_case(kind: type, shape: float, scale: float, count: int, sign: float) 
     return Case(loss(1.0, (sign, law, count)), near(oracle), values, how, width)
 
 
-def laplace_case() -> Case:
+def laplace_case():
     """E exp(-s S) of a difference of exponentials exists on neither half plane: no contour."""
     law = GammaLaw(shape=1.0, scale=2.0)
     oracle = near(stats.laplace(0.0, 2.0).sf)
     return Case(loss(0.0, (1.0, law), (-1.0, law)), oracle, (-5.0, 0.3), "directed grid", 2e-4)
 
 
-def single(law: Law, how: str = "contour") -> Case:
+def single(law, how="contour"):
     """2 - X, by the distribution function in balls."""
     values = tuple(2.0 - float(law.quantile(level)) for level in (1e-12, 1e-8, 0.03, 0.4))
 
-    def truth(value: float) -> tuple[float, float]:
+    def truth(value):
         with ctx.workprec(120):
             found = distribution_function(law, acb(2.0 - value)).real
         return float(found.lower()), float(found.upper())
@@ -103,17 +102,17 @@ def single(law: Law, how: str = "contour") -> Case:
     return Case(loss(2.0, (-1.0, law)), truth, values, how, 1e-9 if how else 1.0)
 
 
-def ball_case(*terms: tuple[float, Law, int], levels=(0.05, 1e-6)) -> Case:
+def ball_case(*terms, levels=(0.05, 1e-6)):
     """By Poisson's summation in balls; targets where P is about a few numbers."""
     given = loss(5.0, *terms)
     values = tuple(certified_quantile(given, Fraction(str(level))).middle for level in levels)
 
     @functools.cache
-    def ball_near(value: float) -> BallSum:
+    def ball_near(value):
         level = max(certified_violation(given, value).middle, 1e-9)
         return BallSum(given.terms, level, given.mean() - value, digits=16)
 
-    def truth(value: float) -> tuple[float, float]:
+    def truth(value):
         ball = ball_near(min(values, key=lambda known: abs(known - value)))
         with ctx.workprec(120):
             found = ball.probability(arb(given.constant) - value - ball.expectation)
@@ -123,14 +122,7 @@ def ball_case(*terms: tuple[float, Law, int], levels=(0.05, 1e-6)) -> Case:
     return Case(given, truth, values, "contour")
 
 
-def beside_normals(
-    bells: int,
-    law: StudentT,
-    constant: float,
-    values: tuple[float, ...],
-    width: float,
-    levels: tuple[float, ...] = (),
-) -> Case:
+def beside_normals(bells, law, constant, values, width, levels=()):
     """The integral of f_T(s) P(G < constant + s - value) over s = location + scale sinh(x).
 
     All summands are positive, so the digits are relative; values are also found by their levels.
@@ -149,11 +141,11 @@ def beside_normals(
     )
     density *= mass / float(density @ mass)
 
-    def oracle(value: float) -> float:
+    def oracle(value):
         reached = constant - value - bells + law.location + law.scale * np.sinh(x)
         return float(density @ special.ndtr(reached / math.sqrt(0.2 * bells)))
 
-    def value_at(level: float) -> float:
+    def value_at(level):
         return float(optimize.brentq(lambda v: math.log(oracle(v) / level), -bells - 5, 60.0, xtol=1e-13))
 
     given = loss(constant, (-1.0, BELL, bells), (1.0, law))
@@ -161,7 +153,7 @@ def beside_normals(
     return Case(given, near(oracle, 1e-9), values, "contour", width)
 
 
-def out_together(law: StudentT, distance: float) -> Case:
+def out_together(law, distance):
     """Two switches outside of their cores at once: far above the spread of the rest, which is left out."""
     x = np.linspace(-25.0, 25.0, 20_001)
     base, s = stats.t(law.degrees_of_freedom, 0.0, law.scale), law.scale * np.sinh(x)
@@ -170,16 +162,16 @@ def out_together(law: StudentT, distance: float) -> Case:
     return Case(loss(1.0 - distance, (-1.0, BELL), (1.0, law, 2)), truth, (0.0,), "contour with cores", 4e-4)
 
 
-def one_open(law: StudentT) -> Case:
+def one_open(law):
     base = stats.t(law.degrees_of_freedom, law.location, law.scale)
     values = tuple(2.0 - float(base.ppf(level)) for level in (1e-12, 1e-6, 0.03, 0.4))
     return Case(loss(2.0, (-1.0, law)), near(lambda v: base.cdf(2.0 - v), 1e-9), values, "closed sum")
 
 
-def two_of_freedom_three(first: float, second: float, *values: float) -> Case:
+def two_of_freedom_three(first, second, *values):
     """E exp(i s T) = (1 + r) exp(-r), r = sqrt(3) |s|, and Gil-Pelaez's integral by hand."""
 
-    def oracle(value: float) -> float:
+    def oracle(value):
         with mp.workdps(40):
             c, v = mp.sqrt(3) * (first + abs(second)), mp.mpf(value)
             turned = mp.atan(v / c) + c * v / (c**2 + v**2)
@@ -190,7 +182,7 @@ def two_of_freedom_three(first: float, second: float, *values: float) -> Case:
     return Case(given, near(oracle, 1e-15, 0.0), values, "closed sum", 3e-10)
 
 
-def three_of_freedom_three(*scales: float) -> Case:
+def three_of_freedom_three(*scales):
     """The same, by Gauss's rule on pieces of a fraction of a turn."""
     roots = math.sqrt(3) * np.array(scales)
     nodes, weights = np.polynomial.legendre.leggauss(20)
@@ -203,7 +195,7 @@ def three_of_freedom_three(*scales: float) -> Case:
     return Case(given, truth, (2.0, 30.0), "directed grid", 2e-3)
 
 
-def two_open(one: StudentT, other: StudentT, *values: float) -> Case:
+def two_open(one, other, *values):
     """The trapezoidal rule over the second in x with s = sinh(x), of positive numbers."""
     x = np.linspace(-40.0, 40.0, 40_001)
     s, (first, second) = np.sinh(x), (stats.t(law.degrees_of_freedom, 0, law.scale) for law in (one, other))
@@ -212,23 +204,23 @@ def two_open(one: StudentT, other: StudentT, *values: float) -> Case:
     return Case(loss(0.0, (1.0, one), (-1.0, other)), truth, values, "closed sum", 3e-10)
 
 
-def atoms_case() -> Case:
+def atoms_case():
     """In whole fractions, by all combinations."""
     given = loss(0.25, (-0.5, atoms(0.0, 1.0, 5.0), 2), (2.0, atoms(-0.3, 0.1), 2))
 
-    def truth(value: float) -> tuple[float, float]:
+    def truth(value):
         share = float(above(given, written(value) + Fraction(1, 10**9)))
         return share, share
 
     return Case(given, truth, (-4.0, -0.35, 0.05, 0.6), "exact sum", 1e-15)
 
 
-def atoms_beside(law: StudentT) -> Case:
+def atoms_beside(law):
     """The sum over the atoms, written out, by scipy's survival function."""
     base, dice = stats.t(law.degrees_of_freedom, law.location, law.scale), (0.0, 1.0, 5.0)
     low, high = (base.sf(end) for end in law.support())
 
-    def oracle(value: float) -> float:
+    def oracle(value):
         tails = [base.sf(np.clip((value + 0.1 * (a + b)) / 2, *law.support())) for a in dice for b in dice]
         return float(np.mean([(tail - high) / (low - high) for tail in tails]))
 
@@ -236,13 +228,13 @@ def atoms_beside(law: StudentT) -> Case:
     return Case(given, near(oracle, 1e-10, 1e-13), (-0.9, 0.2, 0.35, 1.0), "closed sum")
 
 
-def two_cut() -> Case:
+def two_cut():
     """Two cut laws, piece by piece between the kinks."""
     one, other = student(4.0, 0.2, 0.5, -1.0, 3.0), student(2.0, 0.0, 1.0, -0.5, 2.0)
     base, flat = stats.t(4.0, 0.2, 0.5), stats.t(2.0)
     ends, mass = (base.sf(3.0), base.sf(-1.0)), flat.cdf(2.0) - flat.cdf(-0.5)
 
-    def oracle(value: float) -> float:
+    def oracle(value):
         marks = sorted({-0.5, 2.0, *np.clip([value - 3.0, value + 1.0, value - 0.2, 0.0], -0.5, 2.0)})
 
         def integrand(u):
@@ -260,7 +252,7 @@ FAST, SLOW = InverseGamma(mean=1.02, variance=0.031), InverseGamma(mean=0.98, va
 SWITCH = student(3.0, 0.1, 0.05, -0.2, 0.5)
 TRACES = Empirical(values=(0.7, 0.9, 1.0, 1.05, 1.3), weights=(1.0, 3.0, 3.0, 2.0, 1.0))
 NOISE = Normal(mean=0.1, variance=0.01)
-CASES: dict[str, Callable[[], Case]] = {
+CASES = {
     "normal": lambda: normal_case((-3.0, 0.0, 1.0, 4.0)),
     "normal, far": lambda: normal_case((-8.0, 8.0)),
     **{
@@ -314,12 +306,12 @@ CASES: dict[str, Callable[[], Case]] = {
 
 
 @functools.cache
-def case_of(name: str) -> Case:
+def case_of(name):
     """Made once, as balls take a second."""
     return CASES[name]()
 
 
-def require(found: Interval | None, truth: tuple[float, float]) -> None:
+def require(found, truth):
     """The truth, up to what the oracle leaves open, is inside."""
     if found is not None:
         assert found.lower <= truth[1]
@@ -327,7 +319,7 @@ def require(found: Interval | None, truth: tuple[float, float]) -> None:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_every_evaluator_contains_the_truth(name: str, own_laws: None) -> None:
+def test_every_evaluator_contains_the_truth(name, own_laws):
     register_law(GammaLaw)
     register_law(BareGammaLaw)
     given, oracle, values, how, width = case_of(name)
@@ -356,7 +348,7 @@ def test_every_evaluator_contains_the_truth(name: str, own_laws: None) -> None:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_verdicts_and_quantiles_are_on_their_side_of_the_truth(name: str, own_laws: None) -> None:
+def test_verdicts_and_quantiles_are_on_their_side_of_the_truth(name, own_laws):
     """With budgets a little below and above the truth; a quantile is where the truth passes the budget."""
     register_law(GammaLaw)
     register_law(BareGammaLaw)

@@ -37,7 +37,7 @@ UNITS = {
 }
 
 
-def random_losses(seed: int, count: int, terms: tuple[Term, ...]) -> list[FinalLoss]:
+def random_losses(seed, count, terms):
     """Sums of a few increments whose mean is below 0 by about as much as the target may ask."""
     rng = np.random.default_rng(seed)
     found = []
@@ -50,7 +50,7 @@ def random_losses(seed: int, count: int, terms: tuple[Term, ...]) -> list[FinalL
     return found
 
 
-def verdicts(losses: list[FinalLoss], maximum_loss: float) -> list[tuple[Verdict, ...]]:
+def verdicts(losses, maximum_loss):
     """By the batch, by kept labels, and one by one."""
     quick = PreparedVerdicts(maximum_loss, BUDGET).many(LossClasses.of(losses))
     prepared = PreparedVerdicts(maximum_loss, BUDGET)
@@ -111,7 +111,7 @@ def test_what_is_exact_is_compared_exactly(given, expected):
 
 
 @pytest.mark.parametrize(("heavy", "seeds"), [(False, 4), (True, 1)])
-def test_no_plan_is_accepted_that_its_own_certificate_leaves_open(heavy: bool, seeds: int) -> None:
+def test_no_plan_is_accepted_that_its_own_certificate_leaves_open(heavy, seeds):
     """With l_max at the quantile of a loss, where one evaluator may say so and another one not."""
     switch = student(3.0, 0.1, 0.1) if heavy else Normal(mean=0.5, variance=0.1)
     for seed in range(seeds):

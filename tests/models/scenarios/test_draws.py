@@ -91,7 +91,7 @@ def test_rounding_to_decimals_makes_sums_and_ties_exact(bell):
     assert (sum(tenths) == 40).sum() > 20  # ties are what the rounding is for
 
 
-def two_epochs() -> Plan:
+def two_epochs():
     epoch = PlannedEpoch(model="net", cluster="site", resources=4.0)
     return Plan(data=(ClusterData(cluster="site", datasets=("data",)),), epochs=(epoch, epoch))
 

@@ -12,7 +12,7 @@ import pytest
 from depl.models.evaluation.evaluate import evaluate
 from depl.models.exact.sampled import SampledProblem
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.problem.instance import ConstantImprovement, Instance, TabledImprovement
+from depl.models.problem.instance import ConstantImprovement, TabledImprovement
 from depl.models.problem.laws import NO_LAW, Undeclared, Zero
 from depl.models.problem.plan import Bounds, Claims, Plan
 from depl.models.scenarios.draws import (
@@ -31,7 +31,7 @@ COUNTING = ("scenario-search", "milp")
 
 
 @pytest.fixture(scope="module")
-def lawless(tiny) -> Instance:
+def lawless(tiny):
     """`tiny` without its laws: X is the gain itself, and switches cost what the scenarios say."""
     gain = ConstantImprovement(noise=Undeclared())
     models = tuple(msgspec.structs.replace(model, improvement=gain) for model in tiny.models)
@@ -67,7 +67,7 @@ def test_what_is_saved_is_loaded(tiny, tmp_path, decimals):
     assert [item.name for item in tmp_path.iterdir()] == ["scenarios.npz"]
 
 
-def content(**changes) -> dict:
+def content(**changes):
     fields = {
         "format": "depl-scenarios",
         "version": 1,

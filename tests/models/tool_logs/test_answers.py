@@ -9,14 +9,12 @@ fact and how it begins, or words of a refusal.
 import gzip
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.tool_logs.points import LoggedRun, TrippedError, runs_of
+from depl.models.tool_logs.points import TrippedError, runs_of
 from depl.models.traces.log_rules import What
 from tests import problems
 from tests.cases.tool_log_cases import losses_of, put, read, refusal
@@ -239,7 +237,7 @@ a pipe | | | is no file but a pipe or a device
 """
 
 
-def jsonl(text: str) -> str:
+def jsonl(text):
     """Lines of objects by ``:keys / values / ...``, without the keys whose value is ``...``."""
     keys, *rows = (row.split() for row in text.removeprefix(":").split(" / "))
     found = []
@@ -249,27 +247,27 @@ def jsonl(text: str) -> str:
     return "".join(found)
 
 
-def figure(word: str) -> str:
+def figure(word):
     return word if word[0] in "-0123456789" or word in ("NaN", "null") else json.dumps(word)
 
 
-def lines(text: str) -> Mapping[str, str]:
+def lines(text):
     return {"a.jsonl": text}
 
 
-def folder_of(folder: Path, name: str, content: str = "") -> Path:
+def folder_of(folder, name, content=""):
     """The folder of a file that is written there."""
     put(folder, {name: content})
     return folder / name.partition("/")[0]
 
 
-def pipe(folder: Path) -> Path:
+def pipe(folder):
     """A pipe to which nobody writes."""
     os.mkfifo(folder / "log.csv")
     return folder / "log.csv"
 
 
-def many() -> list[str]:
+def many():
     return [f"c{k}" for k in range(10**6)]
 
 
@@ -286,7 +284,7 @@ DIVERGED = (("a,1,1.5", "a,1,inf"), ("a,2,1.25", "a,2,NaN"))
 GAP = (("a,1,1.5", "a,1,nan"),)
 
 
-def logger(*changes: tuple[str, str]) -> Mapping[str, str]:
+def logger(*changes):
     """A file of runs, as loggers write it, with other cells."""
     text = LOGGER
     for old, new in changes:
@@ -304,7 +302,7 @@ ENDLESS = (
 SEMICOLONS = "epoch;loss\n1;0,5\n2;0,25\n"
 LINES = '{"epoch": 1, "loss": 0.5}\n{"epoch": 2, "loss": "0.25"}\n'
 BESIDE = {"train.log.old": "starting\nloss 3\n", "args.txt": '{"lr": 0.1, "epochs": 3}\n'}
-HALVES: dict[str, Mapping[str, str | bytes]] = {
+HALVES = {
     "decimal commas": {"a.csv": SEMICOLONS},
     "UTF-16": {"a.csv": SEMICOLONS.encode("utf-16")},
     "UTF-16, the other way": {"a.csv": b"\xfe\xff" + SEMICOLONS.encode("utf-16-be")},
@@ -321,7 +319,7 @@ METRICS = {
     "an mlflow value that is infinite": (1, "loss", 1.7976931348623157e308, 0),
     "an mlflow key that is null": (1, None, 0.5, 0),
 }
-MADE: dict[str, Mapping[str, str | bytes] | Callable[[Path], Path]] = HALVES | {
+MADE = HALVES | {
     "mlflow without steps": store([(0, "loss", value, 0) for value in (0.9, 0.8, 0.7)]),
     "a restart with stages": lines(
         jsonl(" / ".join([":epoch loss model cluster", *(f"{k} {loss} m c" for k, loss in BACK)]))
@@ -357,7 +355,7 @@ MADE: dict[str, Mapping[str, str | bytes] | Callable[[Path], Path]] = HALVES | {
 }
 
 
-def written(folder: Path, case: str, told: str) -> Path:
+def written(folder, case, told):
     """The files of a case."""
     if case in MADE:
         made = MADE[case]
@@ -369,8 +367,8 @@ def written(folder: Path, case: str, told: str) -> Path:
     return put(folder, files)
 
 
-def choices_of(words: str) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+def choices_of(words):
+    found = {}
     for key, _, value in (word.partition("=") for word in words.replace("HUGE", HUGE).split()):
         if key in ("stages", "leave_out", "diverged"):
             found[key] = tuple(filter(None, value.split(";")))
@@ -381,7 +379,7 @@ def choices_of(words: str) -> dict[str, Any]:
     return found
 
 
-def told_losses(words: str) -> list[tuple[str, dict[int, float]]]:
+def told_losses(words):
     found = []
     for part in words.split(", "):
         name, _, losses = part.partition(": ")
@@ -390,7 +388,7 @@ def told_losses(words: str) -> list[tuple[str, dict[int, float]]]:
     return found
 
 
-CASES: dict[str, list[str]] = {}
+CASES = {}
 for line in TABLE.strip().splitlines():
     if line[0] != "|":
         CASES[line.partition(" | ")[0]] = asked = []
@@ -442,7 +440,7 @@ def test_a_run_that_is_ended_or_dropped_is_noted(changes, way, note, diverged, t
     ],
 )
 def test_whatever_a_reader_trips_over_becomes_a_refusal_with_the_file(error, message, kind):
-    def trips(path: Path) -> Iterator[LoggedRun]:
+    def trips(path):
         raise error
 
     caught = problems.refusal(runs_of, trips, Path("a.json"))

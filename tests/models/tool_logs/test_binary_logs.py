@@ -1,7 +1,6 @@
 """Event files of TensorBoard and offline files of W&B: made here byte by byte, damaged, and cut off."""
 
 import struct
-from pathlib import Path
 
 import pytest
 
@@ -9,18 +8,18 @@ from depl.models.foundation.errors import InvalidInputError
 from depl.models.tool_logs import binary_logs
 from depl.models.tool_logs.binary_logs import BLOCK, HEADER, BrokenMessageError
 from depl.models.tool_logs.finding import read_logs
-from depl.models.tool_logs.points import UNFINISHED, LoggedRun, runs_of
+from depl.models.tool_logs.points import UNFINISHED, runs_of
 from tests import problems
 from tests.cases.tool_log_cases import put, read, refusal
 from tests.cases.written_logs import as_number, event, events, history, offline, record, told, varint
 
 
-def as_tensor(value: float, *, packed: bool = True, kind: int = 1) -> bytes:
+def as_tensor(value, *, packed=True, kind=1):
     content = struct.pack("<f" if kind == 1 else "<d", value)
     return told(8, told(1, kind) + told(4 if packed else 4 + kind, content))
 
 
-def events_in(folder: Path, data: bytes, number: int = 1) -> Path:
+def events_in(folder, data, number=1):
     return put(folder, {f"events.out.tfevents.{number}": data})
 
 
@@ -86,7 +85,7 @@ def test_a_record_that_is_no_message_is_refused(tmp_path):
     assert binary_logs.signed(dict(binary_logs.fields(told(1, -5)))[1]) == -5
 
 
-def read_offline(path: Path) -> LoggedRun:
+def read_offline(path):
     (run,) = runs_of(binary_logs.read_offline, path)
     return run
 
@@ -131,7 +130,7 @@ AFTER = [0.65, 0.55, 0.45]
 """Losses of epochs 1 to 7, and of 5 to 7 after a restart."""
 
 
-def begun_at(step: int) -> bytes:
+def begun_at(step):
     """The start of a session, which purges what was logged from a step on."""
     return record(told(2, step) + told(7, told(1, 1)))
 

@@ -4,21 +4,17 @@ import contextlib
 import json
 import os
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from depl.models.estimation import instance as fitted
 from depl.models.estimation.certificate import certificate, held_out
 from depl.models.estimation.instance import fit_instance
-from depl.models.estimation.setup import Setup
 from depl.models.evaluation.traced_loss import end_law
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.tool_logs import folders
-from depl.models.tool_logs.importing import Imported
 from depl.models.traces.files import read_traces, write_traces
 from depl.models.traces.lost import LEFT_OUT, LOST, ledger
-from depl.models.traces.table import Traces
 from tests.cases import lost_run_cases, tool_log_cases
 from tests.cases.fit_cases import setup
 from tests.cases.lost_run_cases import EXPRESSED, PLAN, TARGET, write
@@ -27,15 +23,15 @@ from tests.cases.tool_log_cases import put
 WHOLE = '{"val_loss": [1, 0.9]}'
 
 
-def read(folder: Path, **choices: Any) -> Imported:
+def read(folder, **choices):
     return tool_log_cases.read(folder, loss="val_loss", **choices)
 
 
-def refusal(folder: Path, **choices: Any) -> str:
+def refusal(folder, **choices):
     return tool_log_cases.refusal(folder, loss="val_loss", **choices)
 
 
-def rows_of(table: str) -> Any:
+def rows_of(table):
     """Names of files, what they hold, and what is said of them, with the reason as identifier."""
     rows = ([cell.strip() for cell in line.split("|")] for line in table.strip().splitlines())
     return pytest.mark.parametrize(
@@ -43,7 +39,7 @@ def rows_of(table: str) -> Any:
     )
 
 
-def unescaped(content: str) -> bytes:
+def unescaped(content):
     return content.encode().decode("unicode_escape").encode("latin-1")
 
 
@@ -129,7 +125,7 @@ def test_what_cannot_be_opened_is_named_and_a_pipe_is_not_waited_for(tmp_path, m
     os.mkfifo(tmp_path / "c.json")
     scan = os.scandir
 
-    def refusing(path: Path) -> object:
+    def refusing(path):
         if Path(path).name == "shut":
             raise PermissionError(13, "Permission denied")
         return scan(path)
@@ -212,7 +208,7 @@ def test_the_folder_of_a_run_that_was_killed_before_it_logged_anything(left, tmp
 
 
 RUNS, MISSED = 20, 4
-SETUP: Setup = setup(
+SETUP = setup(
     clusters=[{"name": "edge", "capacity": 10, "bandwidth": 5, "unit_cost": 2}],
     models=[{"name": "net", "size": 1}],
     transfers=[],
@@ -225,18 +221,18 @@ WAYS_OUT = (
     {"on_missing": "drop", "diverged": ("*",)},
 )
 """What somebody may say who wants to go on: all runs are counted, none is left out."""
-PROMISED: dict[tuple[object, ...], float] = {}
+PROMISED = {}
 """Promises by what the traces hold of losses, as many formats hold the same."""
 
 
 @pytest.fixture(autouse=True)
-def few_runs_and_resamples(monkeypatch: pytest.MonkeyPatch) -> None:
+def few_runs_and_resamples(monkeypatch):
     monkeypatch.setattr(fitted, "_RESAMPLES", 9)
     monkeypatch.setattr(lost_run_cases, "RUNS", RUNS)
     monkeypatch.setattr(lost_run_cases, "LOST", MISSED)
 
 
-def readings(folder: Path, told: dict[str, str]) -> list[Traces]:
+def readings(folder, told):
     """What is read in each way out that is not refused."""
     found = []
     for choices in WAYS_OUT:
@@ -245,7 +241,7 @@ def readings(folder: Path, told: dict[str, str]) -> list[Traces]:
     return found
 
 
-def promised(traces: Traces) -> float:
+def promised(traces):
     held = (*map(tuple, (traces.epoch, traces.model, traces.cluster, traces.loss)), len(traces.lost))
     if held not in PROMISED:
         law = fit_instance(traces, SETUP).traced_law

@@ -3,8 +3,6 @@
 import functools
 import gzip
 import json
-from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,31 +12,30 @@ from depl.commands.traces import TOOLS as DECLARED
 from depl.commands.traces import choices_of
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.tool_logs.finding import read_logs
-from depl.models.tool_logs.importing import Imported, import_logs
+from depl.models.tool_logs.importing import import_logs
 from depl.models.tool_logs.mlflow import read_store
 from depl.models.tool_logs.points import TOOLS, UNFINISHED
 from depl.models.traces import sheets
 from depl.models.traces.lost import ENDED, WHOLE, ledger
-from depl.models.traces.table import Traces
-from tests.cases.tool_log_cases import DENSE, EVERY, LOGS, Logged, losses_of, put, read, refusal, unpacked
+from tests.cases.tool_log_cases import DENSE, EVERY, LOGS, losses_of, put, read, refusal, unpacked
 from tests.cases.written_logs import store
 
 ALIKE = ("wandb-offline", "wandb-inspect", "wandb", "wandb-history", "mlflow-files", "mlflow", "transformers")
 
 
-def imported(logged: Logged, folder: Path, *more: str) -> Imported:
+def imported(logged, folder, *more):
     path = str(unpacked(logged, folder))
     _, options = parsed(["traces", "import", path, *logged.options, *more])
     return import_logs(options.paths, choices_of(options))
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Imported]:
+def found(tmp_path_factory):
     """What is read of a log, once."""
     return functools.cache(lambda name: imported(EVERY[name], tmp_path_factory.mktemp(name)))
 
 
-def by_name(traces: Traces) -> dict[str, list[object]]:
+def by_name(traces):
     starts = zip(traces.runs, traces.bounds[:-1], traces.bounds[1:], strict=True)
     columns = (traces.epoch, traces.model, traces.cluster, traces.loss)
     return {name: [column[a:b].tolist() for column in columns] for name, a, b in starts}
@@ -107,26 +104,23 @@ def test_a_pickle_is_never_opened_and_a_folder_without_logs_is_refused(tmp_path)
 # --- states, stores and hyperparameters -----------------------------------------------------------------
 
 
-Row = dict[str, object]
-
-
-def evaluated(*pairs: tuple[float, float], per_epoch: int = 10) -> list[Row]:
+def evaluated(*pairs, per_epoch=10):
     """Rows of training and of evaluation at the ends of epochs."""
-    rows: list[Row] = []
+    rows = []
     for epoch, loss in pairs:
-        place: Row = {"epoch": epoch, "step": round(epoch * per_epoch)}
+        place = {"epoch": epoch, "step": round(epoch * per_epoch)}
         rows += [{"loss": loss + 1, "learning_rate": 1e-5, **place}] if epoch else []
         rows.append({"eval_loss": loss, "eval_runtime": 0.5, **place})
     return rows
 
 
-def state(rows: list[Row], **more: object) -> str:
+def state(rows, **more):
     return json.dumps({"epoch": 3.0, "global_step": 30, "best_metric": None, "log_history": rows, **more})
 
 
-SUMMARY: Row = {"train_loss": 1.0, "train_runtime": 3.5, "epoch": 3.0, "step": 30}
+SUMMARY = {"train_loss": 1.0, "train_runtime": 3.5, "epoch": 3.0, "step": 30}
 THREE = [(1.0, 0.9), (2.0, 0.6), (3.0, 0.7)]
-AT_THE_END: Row = {"epoch": 3.0, "step": 30}
+AT_THE_END = {"epoch": 3.0, "step": 30}
 STATES = {
     "epochs": (evaluated(*THREE), THREE),
     "before training": (evaluated((0, 2.0), *THREE), [(0, 2.0), *THREE]),

@@ -33,7 +33,7 @@ def file(tmp_path):
     return write
 
 
-def same(one: Traces, other: Traces) -> bool:
+def same(one, other):
     columns = ("run", "epoch", "model", "cluster", "loss")
     equal = all(np.array_equal(getattr(one, name), getattr(other, name)) for name in columns)
     metrics = one.metrics.keys() == other.metrics.keys() and all(
@@ -140,7 +140,7 @@ def test_a_wrong_cell_is_found_with_its_row_and_column(file, old, new, place, me
     assert len(caught.message) < 500  # also where the cell is as long as a book
 
 
-def broken() -> bytes:
+def broken():
     """An archive that holds no array."""
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w") as archive:

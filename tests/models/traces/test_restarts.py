@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.traces.log_rules import Line, Note, What, kept_lines
+from depl.models.traces.log_rules import Line, What, kept_lines
 from tests.problems import refusal
 
 
-def written(text: str) -> list[Line]:
+def written(text):
     """Lines such as ``1 2 2b 3n 4-``: epochs, with n for a loss that is NaN and - for an empty one."""
     found = []
     for row, word in enumerate(text.split(), start=1):
@@ -23,9 +23,9 @@ def written(text: str) -> list[Line]:
     return found
 
 
-def read(text: str, on_repeated: str, on_missing: str = "end") -> tuple[list[str], list[Note]]:
+def read(text, on_repeated, on_missing="end"):
     """The words of each training that count."""
-    notes: list[Note] = []
+    notes = []
     kept = kept_lines("log", "a", written(text), notes, on_missing, on_repeated)  # type: ignore[arg-type]
     assert list(kept)[:1] in ([], ["a"], ["a (training 2)"])
     words = text.split()
@@ -111,17 +111,17 @@ class Log(NamedTuple):
 
 
 @st.composite
-def trained(draw: st.DrawFn) -> Log:
+def trained(draw):
     """A trainer that evaluates every epoch, crashes, goes on from a checkpoint, and is started again.
 
     It shares nothing with what is tested: it knows which epochs were trained on which.
     """
     first = draw(st.integers(0, 1))
-    lines: list[Line] = []
-    branches: list[list[tuple[Line, ...]]] = [[]]
-    branch: tuple[Line, ...] = ()
+    lines = []
+    branches = [[]]
+    branch = ()
 
-    def log(epoch: int, loss: float | None) -> Line:
+    def log(epoch, loss):
         told = math.nan if loss is None else loss
         lines.append(Line(epoch, len(lines) + 1, "loss", told, empty=loss is None))
         return lines[-1]
@@ -145,7 +145,7 @@ def trained(draw: st.DrawFn) -> Log:
     return Log(lines, [part for part in branches if part])
 
 
-def without_end(branches: list[tuple[Line, ...]]) -> list[tuple[Line, ...]] | None:
+def without_end(branches):
     """The branches up to a loss that is missing; None where one is missing in the middle."""
     found = []
     for branch in branches:
@@ -156,7 +156,7 @@ def without_end(branches: list[tuple[Line, ...]]) -> list[tuple[Line, ...]] | No
     return found
 
 
-def require_kept(log: Log, on_repeated: str, wanted: list[tuple[Line, ...]] | None) -> None:
+def require_kept(log, on_repeated, wanted):
     """Exactly these branches are kept, or all is refused."""
     if wanted is None:
         with pytest.raises(InvalidInputError, match=r"follows on epochs that were|a gap cannot be guessed"):

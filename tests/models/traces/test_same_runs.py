@@ -126,7 +126,7 @@ USED = fingerprints(DIGITS)
 SOME = DIGITS.select(PLAN[:5])
 
 
-def changed(traces: Traces, loss=None, prefix: str = "fresh-", keep=None, shift: int = 0) -> Traces:
+def changed(traces, loss=None, prefix="fresh-", keep=None, shift=0):
     """The runs under new names, with other losses, with some rows alone, renumbered."""
     rows = np.ones(traces.rows, dtype=bool) if keep is None else keep
     return Traces(
@@ -138,11 +138,11 @@ def changed(traces: Traces, loss=None, prefix: str = "fresh-", keep=None, shift:
     )
 
 
-def known(fresh: Traces, used: RunFingerprints = USED) -> list[str]:
+def known(fresh, used=USED):
     return [repeat.known for repeat in compare(fresh, used).repeats if not repeat.among_fresh]
 
 
-LOSS, EPOCH, FIRST, TABLE = SOME.loss, SOME.epoch, SOME.run == SOME.runs[0], SOME.matrix()
+LOSS, EPOCH, FIRST = SOME.loss, SOME.epoch, SOME.run == SOME.runs[0]
 NOISE = np.random.default_rng(1).normal(size=SOME.rows)
 KNOWN = {
     "renamed": changed(SOME),

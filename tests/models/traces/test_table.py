@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from depl.models.traces.counterfactuals import Counterfactuals, branch_name, read_counterfactuals
+from depl.models.traces.counterfactuals import branch_name, read_counterfactuals
 from depl.models.traces.stages import PLAN, StageRuns, plan_text, planned, stage_runs
 from depl.models.traces.table import Traces, joined
 from tests.cases.same_runs import table as runs_of
@@ -21,7 +21,7 @@ LOSS = [5.0, 3.0, 2.0, 3.5, 2.5]
 START = [np.nan, np.nan, 4.0, np.nan, np.nan]
 
 
-def table(**changes) -> Traces:
+def table(**changes):
     columns = {"run": RUN, "epoch": EPOCH, "model": MODEL, "cluster": CLUSTER, "loss": LOSS}
     columns["metrics"] = {"accuracy": [0.1, 0.5, 0.75, 0.5, 0.5], "start_loss": START}
     return Traces(**(columns | changes))
@@ -98,7 +98,7 @@ def test_a_torn_one_is_refused_with_its_place(text):
     assert (error.path, "must be stages" in error.message) == (".provenance.plan", True)
 
 
-def letters(*schedules: str) -> Traces:
+def letters(*schedules):
     """Runs given by the models of their epochs, one letter each; capital letters train on ``far``."""
     pairs = {
         f"r{run}": [(name.lower(), "far" if name.isupper() else "edge") for name in names]
@@ -140,7 +140,7 @@ TREE = "".join(
 """Run, epoch, model, cluster and loss; a branch of epoch s ends in 0.1 s."""
 
 
-def read(text: str) -> Counterfactuals:
+def read(text):
     run, epoch, model, cluster, loss = zip(*map(str.split, text.splitlines()), strict=True)
     return read_counterfactuals(Traces(run, [*map(int, epoch)], model, cluster, [*map(float, loss)]))
 

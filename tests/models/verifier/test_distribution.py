@@ -6,7 +6,6 @@ Solvers share no code with the verifier (`test_imports`); oracles judge them in 
 import itertools
 import math
 from fractions import Fraction
-from typing import Any
 
 import mpmath
 import numpy as np
@@ -39,25 +38,25 @@ HEAVY = InverseGamma(shape=2.1, scale=1.1)
 FEW = atoms(0.5, 0.9, 1.3, 2.0)
 
 
-def increment(coefficient: float, law: Law, count: int = 1) -> Increment:
+def increment(coefficient, law, count=1):
     return Increment(decimal(float(coefficient)), law, count)
 
 
-def increments(*rows: tuple) -> list[Increment]:
+def increments(*rows):
     """Of (coefficient, law) or (coefficient, law, count)."""
     return [increment(*row) for row in rows]
 
 
-def decreasing(law: Law, epochs: int) -> list[Increment]:
+def decreasing(law, epochs):
     """The increments of eq. (8) with A = 1, B = 1."""
     return [increment(-1 / math.sqrt(k + 1), law) for k in range(1, epochs + 1)]
 
 
-def tail(items: list[Increment], gap: float) -> Bracket:
+def tail(items, gap):
     return tail_probability(items, decimal(float(gap)))
 
 
-def assert_tight(found: Bracket, expected: float, relative: float) -> None:
+def assert_tight(found, expected, relative):
     """The bracket contains the expected value (itself good to 1e-12) and is as narrow as promised."""
     assert found.lower <= expected * (1 + 1e-12)
     assert found.upper >= expected * (1 - 1e-12)
@@ -67,7 +66,7 @@ def assert_tight(found: Bracket, expected: float, relative: float) -> None:
 # ---- closed forms, and what is certified ----
 
 
-def arctangents(sign: int, point: float) -> float:
+def arctangents(sign, point):
     """P(X <= x) = (arctan((x - 1/2) / 2) - arctan(-3/4)) / (arctan 2 - arctan(-3/4))."""
     angle = math.atan((point - 0.5) / 2)
     below = (angle - math.atan(-0.75)) / (math.atan(2) - math.atan(-0.75))
@@ -286,7 +285,7 @@ def test_far_below_the_probability_is_close_to_one_and_never_above():
 # ---- sums at random ----
 
 
-def random_terms(rng: np.random.Generator) -> list[tuple]:
+def random_terms(rng):
     """Up to eight epochs of two inverse gamma laws, and one more law or none."""
     shapes = np.exp(rng.uniform(math.log(2.1), math.log(1000), size=2))
     laws = [InverseGamma(shape=shape, scale=(shape - 1) * rng.uniform(0.5, 1.5)) for shape in shapes.tolist()]
@@ -312,7 +311,7 @@ def test_brackets_at_quantiles_of_random_sums_meet_what_is_certified():
         assert max(found.upper - found.lower, certified.width) <= 1e-8 * found.upper
 
 
-def draw(values, weight: float = 1.0, count: int = 1) -> Increment:
+def draw(values, weight=1.0, count=1):
     return Increment(decimal(weight), Empirical(values=tuple(float(value) for value in values)), count)
 
 
@@ -355,7 +354,7 @@ class FarLaw(Law, frozen=True, kw_only=True, tag="far_for_the_verifier"):
 
     scale: Positive = 1.0
 
-    def distribution(self) -> Any:
+    def distribution(self):
         """scipy's law of Lomax."""
         return stats.lomax(2, scale=self.scale)
 
@@ -365,13 +364,13 @@ class EvenLaw(Law, frozen=True, kw_only=True, tag="even_for_rounded_sums"):
 
     lower: Positive
 
-    def distribution(self) -> Any:
+    def distribution(self):
         """scipy's uniform law."""
         return stats.uniform(self.lower, 1)
 
 
 @pytest.fixture
-def both_laws(own_laws: None) -> None:
+def both_laws(own_laws):
     register_law(FarLaw)
     register_law(EvenLaw)
 
@@ -387,7 +386,7 @@ def test_even_laws_are_bracketed_within_cells_of_a_million_and_far_ones_within_o
     assert found.upper - found.lower <= 3 / 2**20 / 2
     gap = 10_000
 
-    def integrand(x: mpmath.mpf) -> mpmath.mpf:
+    def integrand(x):
         return 2 / (1 + x) ** 3 / (1 + gap - x) ** 2
 
     far = mpmath.quad(integrand, [0, 1, 100, gap - 100, gap - 1, gap]) + mpmath.mpf(1) / (1 + gap) ** 2
@@ -415,7 +414,7 @@ def test_what_lies_above_the_cells_is_in_the_upper_bound():
 # ---- atoms beside densities: the unit of the loss must not matter ----
 
 
-def in_unit(unit: float, kind: str) -> tuple[float, float]:
+def in_unit(unit, kind):
     """P(sum < 0.9) of a thousand atoms and a normal law, or forty and two others, in this unit of losses."""
     ends = (-unit, unit) if kind == "cut" else ()
     values, law, count = THOUSAND[:40], student(5, 0.3 * unit, 0.1 * unit, *ends), 2

@@ -5,23 +5,21 @@ import math
 import numpy as np
 import pytest
 
-from depl.models.exact.sampled import SampledProblem
 from depl.models.problem.epoch_costs import price
-from depl.models.problem.instance import Instance
 from depl.models.problem.plan import DualClaim
 from depl.models.verifier.dual import assignments, dual_bound, dual_finding
-from depl.models.verifier.scenarios import DrawnSample, given_sample
+from depl.models.verifier.scenarios import given_sample
 from tests.cases.verifier_scenarios_cases import problems, sample_of
 from tests.oracles.search import cheapest, sequences
 
 
-def certain(instance: Instance, size: int = 4) -> DrawnSample:
+def certain(instance, size=4):
     """Scenarios of an instance in which nothing is random."""
     models, epochs = len(instance.models), instance.target.maximum_epochs
     return given_sample((np.zeros((size, epochs, models)), np.zeros((size, epochs, models, models))), None)
 
 
-def written_out(problem: SampledProblem, time_price: float, gain_price: float) -> float:
+def written_out(problem, time_price, gain_price):
     """The definition in the module's docstring, word by word, with the solvers' tables."""
     target, size = problem.instance.target, len(problem.scenarios)
     if problem.needed <= 0:

@@ -45,21 +45,21 @@ TRACED |= {"beside", "only_whole_runs", "seen"}
 
 
 @cache
-def tree(module: str) -> ast.Module:
+def tree(module):
     place = MODELS / module.replace(".", "/")
     source = place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
     return ast.parse(source.read_text(encoding="utf-8"))
 
 
-def imports(module: str) -> set[str]:
+def imports(module):
     nodes = list(ast.walk(tree(module)))
     named = {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)}
     return named | {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
 
 
 @cache
-def reachable() -> set[str]:
-    seen: set[str] = set()
+def reachable():
+    seen = set()
     waiting = list(STARTS)
     while waiting:
         module = waiting.pop()

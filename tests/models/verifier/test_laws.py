@@ -2,7 +2,6 @@
 
 import math
 from fractions import Fraction
-from typing import Any
 
 import mpmath
 import numpy as np
@@ -72,7 +71,7 @@ def test_quantiles_far_out_in_a_truncated_law_have_the_range_that_rounding_leave
     found = quantiles(law, np.array([1 - rest if sign > 0 else rest]))
     with mpmath.workdps(50):
 
-        def tail(x: float) -> mpmath.mpf:
+        def tail(x):
             return (1 - x / mpmath.sqrt(2 + mpmath.mpf(x) ** 2)) / 2
 
         for rounding in (0, -(2**-53), 2**-53):
@@ -117,7 +116,7 @@ class Even(Law, frozen=True, kw_only=True, tag="even_for_the_verifier"):
     lower: float
     upper: float
 
-    def distribution(self) -> Any:
+    def distribution(self):
         """Not for the verifier, which has its own."""
         raise AssertionError
 

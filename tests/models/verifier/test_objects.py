@@ -1,9 +1,7 @@
 """Alter a formula on the solver's side, solve, and the verifier must object: one row per formula."""
 
 import re
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import msgspec
 import numpy as np
@@ -22,7 +20,7 @@ from depl.models.solving.solve import VerificationError, solve
 from tests.problems import gain, instance, model, site, student, switches
 
 
-def everything() -> Instance:
+def everything():
     """Every part of the problem matters to its optimum: decay, switch, data, transfers, budget, nodes."""
     noise = InverseGamma(mean=1.0, variance=0.05)
     return instance(
@@ -42,46 +40,43 @@ def everything() -> Instance:
     )
 
 
-Alteration = list[tuple[Any, str, Callable[..., Any]]]
-
-
-def altered(name: str, *places: Any, change: Callable[..., Any]) -> Alteration:
+def altered(name, *places, change):
     """A function by its name in these places, and what is made of its answer and arguments."""
     right = getattr(places[0], name)
     return [(place, name, lambda *given: change(right(*given), *given)) for place in places]
 
 
-def load(**changes: Callable[[float], float]) -> Alteration:
-    def change(found: epochs.Load, *_: Any) -> epochs.Load:
+def load(**changes):
+    def change(found, *_):
         return replace(found, **{name: made(getattr(found, name)) for name, made in changes.items()})
 
     return altered("load", choices, evaluate, plan_classes, change=change)
 
 
-def step(change: Callable[..., LossStep]) -> Alteration:
+def step(change):
     return altered("loss_step", loss_law, plan_classes, change=change)
 
 
-def terms(of: Callable[[tuple[Term, ...]], Any]) -> Alteration:
+def terms(of):
     """Other terms of every step."""
     return step(lambda found, *_: LossStep(found.retention, found.shift, tuple(of(found.terms))))
 
 
-def resources(of: Callable[[np.ndarray], np.ndarray]) -> Alteration:
+def resources(of):
     """Other resources than those at the KKT point."""
     return altered(
         "allocate", choices, change=lambda found, *_: replace(found, resources=of(found.resources))
     )
 
 
-def end(name: str, of: Callable[[float], float]) -> Alteration:
+def end(name, of):
     """Other ends of the interval that is certified."""
     return altered(
         name, end_law, change=lambda found, *_: Interval(of(found.lower), of(found.upper), found.how)
     )
 
 
-def uneven(found: np.ndarray) -> np.ndarray:
+def uneven(found):
     return np.minimum(found * np.where(np.arange(len(found)) % 2 == 0, 1.06, 1.0), 6.0)
 
 
@@ -134,19 +129,19 @@ def test_an_altered_formula_is_objected_to(name, monkeypatch):
         solve(everything(), "enumerate")
 
 
-def paper(noise: Lognormal | InverseGamma) -> Instance:
+def paper(noise):
     given = load_instance("paper-alexnet", 13)
     return given.replace(
         models=tuple(msgspec.structs.replace(row, improvement=gain(noise)) for row in given.models)
     )
 
 
-def transform_off(found: tuple[np.ndarray, Any], *_: Any) -> tuple[np.ndarray, Any]:
+def transform_off(found, *_):
     return found[0] * 0.999, found[1]
 
 
 TRANSFORMS = altered("centred_log_transform", scaled_transforms, change=transform_off)
-CORES: Alteration = [
+CORES = [
     (certify, "cored_violation", lambda of, bound, right=certify.cored_violation: right(of, bound + 0.02))
 ]
 JUMP = switches({("full", "pruned"): student(3, 0.1, 0.05)})

@@ -2,10 +2,8 @@
 
 import json
 import math
-from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import cache
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,13 +13,13 @@ from depl.models.policy import planning
 from depl.models.policy.counted import counted
 from depl.models.policy.planning import solve_policy
 from depl.models.problem.instance import Instance
-from depl.models.problem.laws import Law, Lognormal, Normal
+from depl.models.problem.laws import Lognormal, Normal
 from depl.models.problem.policy import STOP, Policy
 from depl.models.problem.traced_law import TracedLaw
 from depl.models.verifier import policies, policy_ends
 from depl.models.verifier.findings import Kind
 from depl.models.verifier.laws import Increment, decimal
-from depl.models.verifier.policies import PolicyReport, verify_policy
+from depl.models.verifier.policies import verify_policy
 from depl.models.verifier.policy_ends import Count, course, exact_reached
 from depl.models.verifier.policy_noise import EDGE, Noise
 from depl.models.verifier.policy_walk import walked
@@ -33,12 +31,12 @@ from tests.problems import atoms, gains, model, student
 
 
 @cache
-def planned() -> tuple[Instance, Policy]:
+def planned():
     """A policy that switches, goes on above the target, and gives up; no loss is on the target."""
     return TWO, of_cells(128, TWO, gap=0.0)
 
 
-def of_cells(cells: int, instance: Instance, **options: Any) -> Policy:
+def of_cells(cells, instance, **options):
     """The policy that is planned on a grid of so many cells."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(planning, "GRIDS", (cells,))
@@ -47,18 +45,18 @@ def of_cells(cells: int, instance: Instance, **options: Any) -> Policy:
     return found
 
 
-def altered(instance: Instance, policy: Policy, change: Any) -> PolicyReport:
+def altered(instance, policy, change):
     """What is said of a policy after ``change`` of its document."""
     document = json.loads(policy.to_json())
     change(document)
     return verify_policy(instance, Policy.from_json(json.dumps(document)))
 
 
-def failing(report: PolicyReport) -> set[str]:
+def failing(report):
     return {item.equation for item in report.failures}
 
 
-def numbers(item: Any, path: str = "") -> Iterator[str]:
+def numbers(item, path=""):
     """Paths of all numbers of a document, with dots between names and indices."""
     inside = item.items() if isinstance(item, dict) else enumerate(item) if isinstance(item, list) else ()
     for name, inner in inside:
@@ -67,10 +65,10 @@ def numbers(item: Any, path: str = "") -> Iterator[str]:
         yield path
 
 
-def at(path: str, value: Any) -> Callable[[Any], None]:
+def at(path, value):
     """The change of a document at a path: another value, or what is made of the one that stands there."""
 
-    def change(document: Any) -> None:
+    def change(document):
         *outer, last = (int(name) if name.lstrip("-").isdigit() else name for name in path.split("."))
         for name in outer:
             document = document[name]
@@ -79,7 +77,7 @@ def at(path: str, value: Any) -> Callable[[Any], None]:
     return change
 
 
-def renamed(name: str, new: str) -> Callable[[Any], None]:
+def renamed(name, new):
     """The change of a document that names something otherwise, wherever it does."""
     return lambda document: document.update(json.loads(json.dumps(document).replace(f'"{name}"', f'"{new}"')))
 
@@ -157,7 +155,7 @@ def test_every_number_that_is_altered_is_objected_to_or_what_is_claimed_still_ho
         ("nodes", renamed("site", "none")),
     ],
 )
-def test_what_is_wrong_is_named(rule: str, change: Any):
+def test_what_is_wrong_is_named(rule, change):
     assert rule in failing(altered(*planned(), change))
 
 
@@ -182,7 +180,7 @@ def test_what_is_wrong_is_named(rule: str, change: Any):
         (at("target.maximum_time", 3 / (1 + 1.1e-9)), {"(4)"}),
     ],
 )
-def test_a_policy_is_held_against_the_limits_of_its_instance(change: Any, rules: set[str]):
+def test_a_policy_is_held_against_the_limits_of_its_instance(change, rules):
     """Its runs take three epochs of time 1 at most."""
     instance, policy = planned()
     document = json.loads(instance.to_json())
@@ -241,7 +239,7 @@ def test_an_exact_probability_is_worked_out_in_fractions(away, monkeypatch):
     assert finding.kind is Kind.UNDECIDED
     asked = instance.replace(quantile_level=math.nextafter(float(exact), 1))
 
-    def of_other(document: Any) -> None:
+    def of_other(document):
         change(document)
         document.update(instance=asked.fingerprint, quantile_level=asked.target.quantile_level)
 
@@ -277,7 +275,7 @@ def test_the_longest_of_all_ways_has_to_be_in_time(training):
     other = instance.replace(maximum_time=2.5)
     short = policy.nodes[policy.start].trainings[training].following
 
-    def change(document: Any) -> None:
+    def change(document):
         document["instance"] = other.fingerprint
         document["nodes"][short] |= {"trainings": [], "rows": [{"upto": 127, "action": -1}]}
 
@@ -322,9 +320,7 @@ def test_a_run_that_meets_the_target_before_training_is_no_success_that_was_paid
     ],
 )
 @pytest.mark.parametrize(("low", "high"), [(-12, 6), (-3, 1)])
-def test_cells_of_a_noise_hold_the_share_of_draws_in_them(
-    terms: list[tuple[float, Law]], low: int, high: int
-):
+def test_cells_of_a_noise_hold_the_share_of_draws_in_them(terms, low, high):
     """Of two laws with densities, too, which are summed in parts of cells: never more, the rest is lost."""
     increments = [Increment(decimal(coefficient), law) for coefficient, law in terms]
     rng, step, draws = np.random.default_rng(8), 0.05, 400_000
@@ -364,7 +360,7 @@ def test_laws_with_densities_are_claimed_on_the_safe_side_and_hardly_beside_what
 
 
 @cache
-def counted_policy(seed: int) -> tuple[Instance, TracedLaw, Policy]:
+def counted_policy(seed):
     rng = np.random.default_rng(seed)
     law = random_law(
         rng,
@@ -413,7 +409,7 @@ def test_a_recorded_loss_on_the_target_meets_it_and_one_at_the_first_index_acts_
     assert report.ok, report.failures
     assert report.course.reached == 64 / 81
 
-    def change(document: Any) -> None:
+    def change(document):
         document["grid"] |= {"origin": 2.0, "target": 0}
         rows = document["nodes"][1]["rows"]
         rows[:] = {"upto": 0, "action": 0}, rows[-1] | {"action": STOP}

@@ -2,14 +2,12 @@
 
 import math
 from fractions import Fraction
-from typing import Any
 
 import pytest
 
 from depl.models.problem.instance import (
     ComputeTable,
     Dataset,
-    Instance,
     InverseLogDataLaw,
     InverseSqrtImprovement,
     LogDataLaw,
@@ -19,7 +17,6 @@ from depl.models.problem.instance import (
     TableDataLaw,
 )
 from depl.models.problem.laws import Forbidden, Normal
-from depl.models.problem.plan import Plan
 from depl.models.verifier.reading import (
     EpochFacts,
     epoch_facts,
@@ -37,7 +34,7 @@ TABLES = {"good": (4, 5, 6, 7), "poor": (1, 2, 3, 4)}
 
 
 @pytest.fixture
-def instance() -> Instance:
+def instance():
     """Two models that share their noise, two clusters, two datasets of which one is half useful."""
     return made(
         model("full", InverseSqrtImprovement(scale=3, offset=3, noise=BELL), demand=6, size=2),
@@ -57,7 +54,7 @@ def instance() -> Instance:
 KINDS = {"F": ("full", "near"), "S": ("small", "near"), "f": ("full", "far"), "s": ("small", "far")}
 
 
-def plan_of(word: str, far: tuple[str, ...] = ("poor",)) -> Plan:
+def plan_of(word, far=("poor",)):
     """Epochs by the first letters of their models, small on the cluster ``far``."""
     given = {"near": ("good", "poor"), "far": far}
     rows = [(*KINDS[letter], 2) for letter in word]
@@ -90,17 +87,17 @@ def test_tables_of_compute_replace_demand_and_are_summed_over_the_data(instance)
     assert found[1].time == 0.5
 
 
-def root(k: int) -> float:
+def root(k):
     """Minus A / sqrt(k + B) of the model ``full``."""
     return -3 / math.sqrt(k + 3)
 
 
-def small_volumes(unit: float) -> dict[str, Any]:
+def small_volumes(unit):
     data = Dataset(name="good", volume=2 * unit), Dataset(name="poor", volume=unit, work=3)
     return {"datasets": data, "data_law": InverseLogDataLaw(a=3, base_volume=0)}
 
 
-def logarithms(unit: float) -> float:
+def logarithms(unit):
     """ln(1 + unit) / ln(1 + 3 unit) by ln(1 + v) = v - v^2 / 2 + v^3 / 3 - ..."""
     part, whole = (sum((-1) ** (n + 1) * Fraction(v) ** n / n for n in range(1, 8)) for v in (unit, 3 * unit))
     return float(part / whole)
@@ -181,7 +178,7 @@ def test_means_of_every_kind_of_switch_are_found(instance):
         assert found == pytest.approx(10.1 - 1.5 - 0.5 + mean, rel=1e-13)
 
 
-def epoch(work: float, price: float, capacity: float = 1e6, communication: float = 0.0) -> EpochFacts:
+def epoch(work, price, capacity=1e6, communication=0.0):
     return EpochFacts(work, price, capacity, communication, resources=1.0)
 
 

@@ -27,7 +27,7 @@ from depl.models.verifier.scenarios import (
     final_losses,
     given_sample,
 )
-from depl.models.verifier.verify import Finding, Kind, verify
+from depl.models.verifier.verify import Kind, verify
 from tests.cases.verifier_scenarios_cases import (
     altered,
     arrays,
@@ -171,7 +171,7 @@ def test_the_stream_is_drawn_again_for_every_law(bell, noise, switch):
     assert all(finding.ok for finding in findings)
 
 
-def put(place: tuple[int, ...], value: float) -> list[np.ndarray]:
+def put(place, value):
     """The scenario of `own(bell, [[3, 3, 0]])` with another number, of an improvement or a switch."""
     draws = [np.array([3.0, 3.0, 0.0]).reshape(1, 3, 1), np.zeros((1, 3, 1, 1))]
     draws[len(place) - 3][place] = value
@@ -295,7 +295,7 @@ def test_a_dual_bound_may_be_off_by_a_billionth_and_may_not_exceed_the_cost_of_t
     instance, plan, _ = solved
     sample, claim = drawn_sample(instance, plan.claims.scenarios), plan.claims.dual
 
-    def found(cost: float, within=instance, **changes) -> tuple[Kind, float]:
+    def found(cost, within=instance, **changes):
         given = changed(claim, **changes)
         finding, bound = dual_finding(within, sample, plan.claims.scenarios.allowed, given, cost)
         assert finding.ok is (finding.kind is not Kind.FAILED)
@@ -316,7 +316,7 @@ def test_a_dual_bound_may_be_off_by_a_billionth_and_may_not_exceed_the_cost_of_t
 # ---- lower bounds: proved again, repeated, refuted ----
 
 
-def bound_finding(instance, plan, bound, **options) -> Finding:
+def bound_finding(instance, plan, bound, **options):
     return the(verify(instance, altered(plan, lower_bound=bound), **options), "claim: lower_bound")
 
 
@@ -409,7 +409,7 @@ TWO = -1, atoms(4.0, 0.0, weights=(3.0, 1.0))
 """l(1) is 6 with probability 3/4 and 10 else: mean 7, variance 3, and V / (V + (7 - 6)^2) = 3/4."""
 
 
-def far(off: float) -> tuple[int, Normal]:
+def far(off):
     """With omega = 3/4, a mean E above l_max and a variance 3 E^2 attain the inequality of Cantelli.
 
     E is so great that only what is relative to the sums counts.

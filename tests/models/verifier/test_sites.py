@@ -8,7 +8,6 @@ import pytest
 
 import depl
 from depl.instances.generator import random_instance, random_plan
-from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Claims, ClusterData, Plan, PlannedEpoch
 from depl.models.verifier.plans import plan_count
 from depl.models.verifier.reading import fits, may_be_last, sets_of_data
@@ -21,7 +20,7 @@ EQUATIONS = ["sites, residency", "sites, memory", "sites, deployment"]
 
 
 @pytest.fixture
-def ruled(tiny: Instance) -> Instance:
+def ruled(tiny):
     """The edge has no room for ``full`` and no right to the archive; ``pruned`` has to be last."""
     archive, sensors = tiny.datasets
     cloud, edge = tiny.clusters
@@ -37,7 +36,7 @@ def ruled(tiny: Instance) -> Instance:
 
 
 @pytest.fixture
-def plan(tiny_optimum: Plan) -> Plan:
+def plan(tiny_optimum):
     return change(tiny_optimum, instance=None, claims=None)
 
 

@@ -4,7 +4,6 @@ Random laws of all readings are asked of solvers and verifier at once in `evalua
 """
 
 import math
-from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -13,10 +12,9 @@ import pytest
 from depl.models.evaluation import in_scenarios as sampling
 from depl.models.evaluation.in_scenarios import TracedSample
 from depl.models.evaluation.traced_support import outside_support
-from depl.models.problem.instance import Instance
 from depl.models.problem.laws import Forbidden
 from depl.models.problem.plan import Bounds, Claims, DualClaim, Plan, ScenarioClaim
-from depl.models.problem.traced_law import FittedJump, FittedStep, RecordedRun, TracedLaw
+from depl.models.problem.traced_law import FittedJump, FittedStep, TracedLaw
 from depl.models.scenarios import draws
 from depl.models.scenarios.draws import draw_scenarios, scenario_losses
 from depl.models.solving.result import Termination
@@ -25,7 +23,6 @@ from depl.models.verifier import plans as verifier_requirements
 from depl.models.verifier.laws import Bracket
 from depl.models.verifier.plans import Requirement, listed
 from depl.models.verifier.scenarios import (
-    DrawnSample,
     counted,
     drawn_sample,
     given_sample,
@@ -40,36 +37,35 @@ from tests.cases.memory_cases import FAR, FULL, instance_of, run_of
 from tests.cases.observed_run_cases import observed_cases, rest_of
 from tests.cases.traced_law_cases import cases, plan_of
 from tests.cases.verifier_scenarios_cases import changed, claim_of, claiming, the
-from tests.oracles.traced_law import Schedule
 from tests.problems import switches
 
 TWICE, UNSEEN, BACK = (FULL, FULL), (FULL, FULL, FAR, FAR), (FULL, FULL, FAR, FULL)
 
 
-def run(parts: list[tuple[tuple[str, str], int]], losses: Sequence[float]) -> RecordedRun:
+def run(parts, losses):
     return run_of(parts, [round(loss, 12) for loss in losses])
 
 
-def step(age: int, intercept: float, retention: float = 0.5, pair: tuple[str, str] = FULL) -> FittedStep:
+def step(age, intercept, retention=0.5, pair=FULL):
     first = pair == FULL
     return FittedStep(
         model=pair[0], cluster=pair[1], first=first, age=age, intercept=intercept, retention=retention
     )
 
 
-def jump(intercept: float, slope: float = 0.0) -> FittedJump:
+def jump(intercept, slope=0.0):
     before = {"previous_model": "full", "previous_cluster": "edge", "start_slope": slope}
     return FittedJump(model="cut", cluster="far", intercept=intercept, retention=0.5, **before)
 
 
-def paired(count: int, **fields) -> TracedLaw:
+def paired(count, **fields):
     """Half of the runs are better by 1 in both epochs, half worse, from l(0) = 4."""
     signs = [1 if index % 2 else -1 for index in range(count)]
     runs = tuple(run([(FULL, 2)], (4, 4 + sign, 3 + 1.5 * sign)) for sign in signs)
     return TracedLaw(**{"runs": runs, "steps": (step(1, 2), step(2, 1)), **fields})
 
 
-def switched(**fields) -> TracedLaw:
+def switched(**fields):
     """Six runs switch after 1 epoch, six after 4; only these residuals are not 0.
 
     In the second epoch of the later ones d = -0.3, -0.2, -0.1, 0.1, 0.2, 0.3; at the switch of earlier ones
@@ -87,13 +83,13 @@ def switched(**fields) -> TracedLaw:
     return TracedLaw(**{"runs": (*after_one, *after_four), "steps": steps, "jumps": jumps, **fields})
 
 
-def exponential(law: TracedLaw) -> TracedLaw:
+def exponential(law):
     """A law that says of ln l what another says of l."""
     runs = tuple(changed(item, losses=tuple(math.exp(loss) for loss in item.losses)) for item in law.runs)
     return changed(law, runs=runs, scale="log")
 
 
-def raised(law: TracedLaw, intercept: float) -> TracedLaw:
+def raised(law, intercept):
     """The law with another row of the second epoch."""
     rows = [changed(row, intercept=intercept) if row.first and row.age == 2 else row for row in law.steps]
     return changed(law, steps=tuple(rows))
@@ -102,7 +98,7 @@ def raised(law: TracedLaw, intercept: float) -> TracedLaw:
 # ---- outside the support ----
 
 
-def flat(first: int, second: int) -> RecordedRun:
+def flat(first, second):
     return run([(FULL, first), (FAR, second)], (4,) * (first + second + 1))
 
 
@@ -181,11 +177,11 @@ def test_a_mean_is_outside_only_beyond_a_billionth_of_the_greatest_loss_of_its_r
 # ---- whole reports ----
 
 
-def planned(rows: Schedule, **claims) -> Plan:
+def planned(rows, **claims):
     return changed(plan_of(rows), claims=Claims(**claims))
 
 
-def bounds(low: float, high: float) -> Bounds:
+def bounds(low, high):
     return Bounds(lower=low, upper=high)
 
 
@@ -313,7 +309,7 @@ def test_the_least_loss_itself_is_not_below_all_that_were_seen():
 # ---- scenarios: numbers put in by hand ----
 
 
-def numbers(size: int, given: dict[int, list[float]]) -> DrawnSample:
+def numbers(size, given):
     """All numbers 0.35 but those given of the first model, by epoch."""
     models = np.full((size, 4, 2), 0.35)
     for epoch, values in given.items():
@@ -343,7 +339,7 @@ def test_losses_within_a_billionth_of_the_target_meet_it_and_between_two_reading
 # ---- scenarios: those that solvers draw ----
 
 
-def redrawn(instance: Instance, size: int, seed: int) -> DrawnSample:
+def redrawn(instance, size, seed):
     claim = ScenarioClaim(size=size, seed=seed, digest="0" * 64, misses=0, allowed=0)
     found = drawn_sample(instance, claim)
     assert found is not None

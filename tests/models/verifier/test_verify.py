@@ -8,28 +8,27 @@ from scipy import stats
 
 from depl.models.problem.instance import (
     ComputeTable,
-    Instance,
     Model,
 )
-from depl.models.problem.laws import Law, Normal
+from depl.models.problem.laws import Normal
 from depl.models.problem.plan import Bounds, Claims, ClusterData, Plan, PlannedEpoch
 from depl.models.verifier.bounds import bound_without_plan
 from depl.models.verifier.laws import Bracket
 from depl.models.verifier.losses import LossFacts
 from depl.models.verifier.plans import MOST_PLANS
-from depl.models.verifier.verify import Finding, Kind, Report, verify
+from depl.models.verifier.verify import Kind, verify
 from tests.cases.verifier_scenarios_cases import changed, the
 from tests.problems import atoms, model
 
 
-def with_resources(plan: Plan, *resources: float) -> Plan:
+def with_resources(plan, *resources):
     """One number for all epochs, or one for each."""
     given = resources * len(plan.epochs) if len(resources) == 1 else resources
     rows = zip(plan.epochs, given, strict=True)
     return changed(plan, epochs=tuple(changed(epoch, resources=x) for epoch, x in rows))
 
 
-def only_failure(report: Report) -> Finding:
+def only_failure(report):
     assert not report.ok
     assert len(report.failures) == 1
     return report.failures[0]
@@ -76,11 +75,11 @@ def test_a_probability_of_exactly_one_minus_omega_is_feasible(steady, steady_pla
 # ---- every equation, violated by a known amount ----
 
 
-def noisy(steady: Instance, law: Law) -> Instance:
+def noisy(steady, law):
     return steady.replace(models=(model("net", law),))
 
 
-def tabled(steady: Instance, *work: float) -> Instance:
+def tabled(steady, *work):
     improvement, table = steady.models[0].improvement, ComputeTable(epochs=work)
     return steady.replace(models=(Model(name="net", size=1, improvement=improvement, compute=(table,)),))
 
@@ -179,11 +178,11 @@ def test_a_loss_that_is_too_likely_or_not_defined_names_equation_3(bell, steady_
 # ---- plans that do not speak of the instance ----
 
 
-def given(cluster: str, *datasets: str) -> tuple[ClusterData, ...]:
+def given(cluster, *datasets):
     return (ClusterData(cluster=cluster, datasets=datasets),)
 
 
-def trained(model: str, cluster: str) -> tuple[PlannedEpoch, ...]:
+def trained(model, cluster):
     return (PlannedEpoch(model=model, cluster=cluster, resources=4),)
 
 
@@ -210,7 +209,7 @@ def test_a_plan_for_something_else_fails_by_name(steady, steady_plan, alteration
 # ---- claims ----
 
 
-def true_claims(report: Report, quantile: float) -> Claims:
+def true_claims(report, quantile):
     return Claims(
         cost=report.cost,
         training_time=report.training_time,
@@ -223,7 +222,7 @@ def true_claims(report: Report, quantile: float) -> Claims:
 
 
 @pytest.fixture
-def claimed(tiny, tiny_optimum) -> Plan:
+def claimed(tiny, tiny_optimum):
     """The tiny optimum with true claims: the loss is 15 - G, G = 4, 8 or 12, plus 1.25 - (0.25 or 0.5)."""
     quantile = 15 - 8 - 1.25 + 0.5  # P(l > 6.25) = 1/4, and P(l >= 6.25) = 1/4 + 1/4
     return changed(tiny_optimum, claims=true_claims(verify(tiny, tiny_optimum), quantile))
@@ -318,7 +317,7 @@ def test_a_quantile_may_be_claimed_too_high_by_what_rounding_takes_off_its_loss_
 def test_resources_that_cost_more_than_others_would_are_refused(tiny, tiny_optimum, steady, steady_plan):
     """The optimum has x = 3 throughout; shifting time between epochs keeps (4) and costs more."""
 
-    def shifted(amount: float) -> Plan:
+    def shifted(amount):
         """An epoch of full takes 4 / x longer or shorter by ``amount``."""
         uneven = with_resources(tiny_optimum, 1 / (1 / 3 + amount / 4), 1 / (1 / 3 - amount / 4), 3.0)
         return changed(uneven, claims=Claims(cheapest_resources=True))

@@ -6,7 +6,6 @@ that p may not be above Delta; here the plan sits on the boundary of the target.
 
 import itertools
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -37,24 +36,24 @@ from tests.problems import student
 BOUNDS = (0.005, 0.02, 0.05, 0.1, 0.2, 0.3, 0.45)
 
 
-def cell(rng: np.random.Generator, value: float, widest: float) -> np.ndarray:
+def cell(rng, value, widest):
     """A cell that contains a value, near one of its ends or anywhere."""
     share, width = rng.choice([0.0, 1.0, rng.random()]), widest * rng.random()
     return np.array([value * (1 - share * width), value * (1 + (1 - share) * width) + 1e-12])
 
 
-def claimed(budget: float, divergence: np.ndarray, excess: np.ndarray, spread: Spread) -> float:
+def claimed(budget, divergence, excess, spread):
     return float(tilted_margins(budget, divergence, excess, spread)[0, 0])
 
 
-def spread_of(*parts: Sequence[float]) -> Spread:
+def spread_of(*parts):
     """Of sums of increments with these H, W, T and F."""
     h, w, third, fourth = np.repeat(np.array(parts, dtype=float).T, 2, axis=1)
     nothing = np.zeros(len(h))
     return Spread.of_runs(Reach(h, h - w / 2, third, fourth, nothing, nothing, nothing), clear=True)
 
 
-def gamma_numbers(w: float) -> tuple[float, float, float, float]:
+def gamma_numbers(w):
     """H, W, T, F of a gamma law of shape 1 under a tilt with u / (t + u) = w: closed forms."""
     return -math.log1p(-w) - w, w**2, 2 * w**3, 6 * w**4
 
@@ -62,7 +61,7 @@ def gamma_numbers(w: float) -> tuple[float, float, float, float]:
 # --- normal increments: Phi itself ---------------------------------------------------------------------
 
 
-def test_margins_of_normal_sums_are_right_and_nearly_tight() -> None:
+def test_margins_of_normal_sums_are_right_and_nearly_tight():
     rng = np.random.default_rng([11, 1])
     losses = [0.0]
     for _ in range(300):
@@ -83,7 +82,7 @@ def test_margins_of_normal_sums_are_right_and_nearly_tight() -> None:
 # --- gamma increments: GGC with closed forms and known sums --------------------------------------------
 
 
-def test_margins_of_gamma_sums_are_right_in_very_many_cases() -> None:
+def test_margins_of_gamma_sums_are_right_in_very_many_cases():
     """n equal increments; the number of them, the tilt, the target and the cells are random."""
     rng = np.random.default_rng([11, 2])
     near, cases = 0, 400
@@ -112,7 +111,7 @@ def test_margins_of_gamma_sums_are_right_in_very_many_cases() -> None:
 
 
 @pytest.mark.parametrize("kind", [InverseGamma, Lognormal])
-def test_margins_of_inverse_gamma_and_lognormal_sums_are_right(kind: type[InverseGamma | Lognormal]) -> None:
+def test_margins_of_inverse_gamma_and_lognormal_sums_are_right(kind):
     rng = np.random.default_rng([11, 4])
     checked, near, cases = 0, 0, 6
     while checked < cases:
@@ -141,7 +140,7 @@ def test_margins_of_inverse_gamma_and_lognormal_sums_are_right(kind: type[Invers
     assert near > cases / 6
 
 
-def test_intervals_contain_the_numbers_of_random_sums_with_switches() -> None:
+def test_intervals_contain_the_numbers_of_random_sums_with_switches():
     """W, T and F of runs by scipy's quadrature, from tables of laws over many shares."""
     rng = np.random.default_rng([11, 9])
     laws = [kind(mean=1.0, variance=float(rng.uniform(0.05, 0.8))) for kind in (InverseGamma, Lognormal) * 2]
@@ -179,7 +178,7 @@ def test_intervals_contain_the_numbers_of_random_sums_with_switches() -> None:
 # --- parts ---------------------------------------------------------------------------------------------
 
 
-def test_wider_cells_and_larger_budgets_claim_less() -> None:
+def test_wider_cells_and_larger_budgets_claim_less():
     ends, excesses = np.array([1.2, 1.22]), np.array([0.11, 0.115])
     numbers_ = gamma_numbers(0.2)
     spread, other = spread_of(numbers_), spread_of(numbers_, gamma_numbers(0.5))
@@ -192,7 +191,7 @@ def test_wider_cells_and_larger_budgets_claim_less() -> None:
     assert claimed(0.05, ends, excesses, other) < base
 
 
-def test_no_plan_has_more_excess_than_its_increments() -> None:
+def test_no_plan_has_more_excess_than_its_increments():
     numbers_ = gamma_numbers(0.2)
     steep = 1 - numbers_[1] / (2 * numbers_[0])
     ends = np.array([1.0, 1.02])
@@ -201,9 +200,7 @@ def test_no_plan_has_more_excess_than_its_increments() -> None:
     assert np.isposinf(found[2]).all()
 
 
-def test_planes_lie_below_all_cells_pass_over_those_without_plans_and_do_not_lean_on_an_infinite_end() -> (
-    None
-):
+def test_planes_lie_below_all_cells_pass_over_those_without_plans_and_do_not_lean_on_an_infinite_end():
     rng = np.random.default_rng([11, 10])
     for _ in range(300):
         size, rows = rng.integers(1, 6, 2)
@@ -226,13 +223,13 @@ def test_planes_lie_below_all_cells_pass_over_those_without_plans_and_do_not_lea
 
 
 @pytest.mark.parametrize(("value", "claim"), [(-math.inf, -math.inf), (math.inf, 1.5)])
-def test_over_a_cell_that_is_not_finite_nothing_or_more_than_any_plan_needs_is_claimed(value, claim) -> None:
+def test_over_a_cell_that_is_not_finite_nothing_or_more_than_any_plan_needs_is_claimed(value, claim):
     corner, slope, other = plane(np.array([0.5, 1.0]), np.array([0.0, 1.0]), np.array([[value]]))
     assert corner == claim if claim < 0 else corner > 1
     assert claim < 0 or slope == other == 0
 
 
-def test_without_a_clear_characteristic_function_jensen_is_left() -> None:
+def test_without_a_clear_characteristic_function_jensen_is_left():
     h, w, third, fourth = (50 * value for value in gamma_numbers(0.2))
     runs = Reach(*(np.full(2, value) for value in (h, h - w / 2, third, fourth, 0.0, 0.0, 0.0)))
     clear, unclear = (Spread.of_runs(runs, clear=side) for side in (True, False))
@@ -244,7 +241,7 @@ def test_without_a_clear_characteristic_function_jensen_is_left() -> None:
 
 @pytest.mark.parametrize("widest", [0.0, 12.0], ids=["f not known", "f known"])
 @pytest.mark.parametrize("h", [0.1, 0.3, 1.0])
-def test_where_w_may_be_nothing_the_margin_is_the_least_of_jensen(h: float, widest: float) -> None:
+def test_where_w_may_be_nothing_the_margin_is_the_least_of_jensen(h, widest):
     """c**2 / (W + c**2) e**(-W / c) = p e**H, W = 2 (H - B) at most, up to the ratio of what is tried."""
     ends, excesses = np.array([0.0, h]), np.array([0.0, 1e-3])
     found = claimed(0.95 * math.exp(-h), ends, excesses, Spread(widest=widest))
@@ -253,7 +250,7 @@ def test_where_w_may_be_nothing_the_margin_is_the_least_of_jensen(h: float, wide
 
 
 @pytest.mark.parametrize("place", range(3))
-def test_where_w_t_or_f_has_no_value_no_plan_is(place: int) -> None:
+def test_where_w_t_or_f_has_no_value_no_plan_is(place):
     known = np.array([[[1.0, 1.1]], [[0.1, 0.2]], [[0.5, 0.6]]])
     assert math.isfinite(largest_shifts(np.array([0.1]), *known, 0.0, 12.0)[0])
     known[place] = known[place][:, ::-1]
@@ -261,10 +258,10 @@ def test_where_w_t_or_f_has_no_value_no_plan_is(place: int) -> None:
 
 
 @pytest.mark.parametrize("allowed", [0.05, 0.5])
-def test_numbers_known_exactly_give_what_a_normal_law_has_and_ranges_the_least_of_it(allowed: float) -> None:
+def test_numbers_known_exactly_give_what_a_normal_law_has_and_ranges_the_least_of_it(allowed):
     """W is 1, 4 or between; A(Delta) = e**(W / 2) Phi(-Delta / sqrt(W) - sqrt(W))."""
 
-    def shift(w: float) -> float:
+    def shift(w):
         root = math.sqrt(w)
         share = allowed * math.exp(-w / 2)
         return -root * (float(special.ndtri(share)) + root)
@@ -280,7 +277,7 @@ def test_numbers_known_exactly_give_what_a_normal_law_has_and_ranges_the_least_o
     assert found[1] < found[0] < found[2]
 
 
-def test_cells_are_empty_below_the_least_excess_and_not_above_it() -> None:
+def test_cells_are_empty_below_the_least_excess_and_not_above_it():
     """B of plans is at least -H / 5."""
     spread = replace(Spread(), excess_low=-0.2)
     for most, empty in ((-0.9, True), (-0.5, False)):
@@ -288,7 +285,7 @@ def test_cells_are_empty_below_the_least_excess_and_not_above_it() -> None:
         assert (least > greatest) is empty
 
 
-def test_intercepts_are_rounded_up_by_less_than_a_200th_and_nothing_stays_nothing() -> None:
+def test_intercepts_are_rounded_up_by_less_than_a_200th_and_nothing_stays_nothing():
     runs = TiltedTable.of(Normal(mean=1.0, variance=0.2), -2.0, 1.0).reach(-1.5, 0.5, math.inf)
     assert Spread.of_runs(runs, clear=True) == Spread()
     for value in (0.005, 0.125, 1.0, 3.0 + 1e-4):
@@ -301,7 +298,7 @@ def test_intercepts_are_rounded_up_by_less_than_a_200th_and_nothing_stays_nothin
         assert Spread().with_switches([calm], 3).switch_fourth == power
 
 
-def test_what_stands_beside_w_and_t_lies_in_its_circle_whatever_switches_add() -> None:
+def test_what_stands_beside_w_and_t_lies_in_its_circle_whatever_switches_add():
     """Random measures m(dw) for runs, and any theta F y**4 / 24 for switches."""
     rng, (centres, radii) = np.random.default_rng([11, 11]), circles.__wrapped__()
     nearest = 0.0
@@ -325,10 +322,10 @@ def test_what_stands_beside_w_and_t_lies_in_its_circle_whatever_switches_add() -
     assert nearest > 0.95
 
 
-def integral_from(start: float, variance: float, fourth: float) -> float:
+def integral_from(start, variance, fourth):
     """Of a bound of |f| / |1 - i y| / pi up to infinity, by the docstring of the module."""
 
-    def integrand(y: float) -> float:
+    def integrand(y):
         power = -3 * variance**2 / fourth * math.log1p(y**2 * fourth / (6 * variance))
         return math.exp(power) / math.sqrt(1 + y**2) / math.pi
 
@@ -337,9 +334,7 @@ def integral_from(start: float, variance: float, fourth: float) -> float:
     return near + integrate.quad(integrand, far, math.inf, epsabs=1e-14)[0]
 
 
-def test_what_panels_lose_is_their_integral_of_what_the_integrand_may_be_off_and_the_best_end_is_taken() -> (
-    None
-):
+def test_what_panels_lose_is_their_integral_of_what_the_integrand_may_be_off_and_the_best_end_is_taken():
     """By a rule of 40 points on every panel; what the one of twelve points may err by is added."""
     rng, (nodes, weights) = np.random.default_rng(21), np.polynomial.legendre.leggauss(40)
     ends, shares = set(), []

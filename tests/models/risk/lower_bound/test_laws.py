@@ -7,7 +7,7 @@ import pytest
 
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.laws import InverseGamma, Lognormal, Normal
-from depl.models.risk.lower_bound.laws import STEP, Reach, TiltedTable, covers, unclear
+from depl.models.risk.lower_bound.laws import STEP, TiltedTable, covers, unclear
 from tests.oracles.tilted import tilted_numbers
 from tests.problems import atoms
 
@@ -22,19 +22,19 @@ LAWS = (
 FIRST, LAST = -2.0, 2.5
 
 
-def numbers(law: InverseGamma | Lognormal, u: float) -> tuple[float, ...]:
+def numbers(law, u):
     """H, D, W, T and F of X / E X at a share u."""
     mean = law.moments().mean
     tilted, divergence, *cumulants = tilted_numbers(law, u / mean)
     return divergence, u * (1 - tilted / mean), *cumulants
 
 
-def between(table: TiltedTable, values: np.ndarray, x: float) -> float:
+def between(table, values, x):
     return float(np.interp(x, table.start + STEP * np.arange(len(values)), values))
 
 
 @pytest.mark.parametrize("law", LAWS)
-def test_tables_enclose_what_quadrature_finds(law: InverseGamma | Lognormal) -> None:
+def test_tables_enclose_what_quadrature_finds(law):
     scale = 1 / math.sqrt(min(law.moments().variance / law.moments().mean ** 2, 1.0))  # u with H of about 1
     first, last = FIRST + math.log(scale), LAST + math.log(scale)
     table = TiltedTable.of(law, first, last)
@@ -56,7 +56,7 @@ def test_tables_enclose_what_quadrature_finds(law: InverseGamma | Lognormal) -> 
         assert 0 <= f / 3 <= t <= min(2 * math.sqrt(w * f / 6), 6 * b)
 
 
-def require_lines(reach: Reach, u: float, found: tuple[float, ...]) -> None:
+def require_lines(reach, u, found):
     """No slope leads to a line on the wrong side of T or F."""
     h, b, t, f = found
     for slope in (0.0, 0.3, 2.0, 3.7, 6.0, 20.0, 55.0):
@@ -67,7 +67,7 @@ def require_lines(reach: Reach, u: float, found: tuple[float, ...]) -> None:
             assert below * h + slope * b - room <= value <= above * h + slope * b + room
 
 
-def test_normal_laws_have_closed_forms() -> None:
+def test_normal_laws_have_closed_forms():
     law = Normal(mean=-2.0, variance=9.0)
     assert law.tilt_unit() == 3
     table = TiltedTable.of(law, FIRST, LAST)
@@ -82,7 +82,7 @@ def test_normal_laws_have_closed_forms() -> None:
     np.testing.assert_allclose(table.excess_high, 0, atol=1e-11)
 
 
-def test_lines_hold_for_all_shares_with_less_than_a_divergence_and_touch_one() -> None:
+def test_lines_hold_for_all_shares_with_less_than_a_divergence_and_touch_one():
     law = LAWS[3]
     reach = TiltedTable.of(law, -3.0, 3.0).reach(-2.5, 3.0, 1.0)
     seen = [(x, numbers(law, math.exp(x))) for x in np.linspace(-2.4, 2.9, 5)]
@@ -98,7 +98,7 @@ def test_lines_hold_for_all_shares_with_less_than_a_divergence_and_touch_one() -
     assert min(highest - t, t - lowest) < 0.02 * t
 
 
-def test_tiny_shares_neither_lose_all_digits_nor_warn() -> None:
+def test_tiny_shares_neither_lose_all_digits_nor_warn():
     """H is lost in rounding, but its lines are not."""
     law = LAWS[0]
     table = TiltedTable.of(law, math.log(1e-9), math.log(1e-6))
@@ -111,7 +111,7 @@ def test_tiny_shares_neither_lose_all_digits_nor_warn() -> None:
     assert reach.lines("third", (6.0,), above=False)[0] > -1e-4
 
 
-def test_heavy_tails_near_no_mean_stay_finite() -> None:
+def test_heavy_tails_near_no_mean_stay_finite():
     law = InverseGamma(shape=1.02, scale=1.0)
     table = TiltedTable.of(law, -6.0, 2.0)
     for values in (table.low, table.high, table.lost_low, table.excess_low, table.excess_high):
@@ -121,7 +121,7 @@ def test_heavy_tails_near_no_mean_stay_finite() -> None:
     assert 0 < reach.greatest_ratio() < 1
 
 
-def test_epochs_may_not_follow_laws_with_atoms() -> None:
+def test_epochs_may_not_follow_laws_with_atoms():
     assert not covers(atoms(1.0, 2.0))
     assert covers(LAWS[0])
     with pytest.raises(NotCoveredError, match="no table"):

@@ -11,7 +11,7 @@ from scipy import stats
 
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.epochs import Term
-from depl.models.problem.laws import Empirical, InverseGamma, Normal, StudentT
+from depl.models.problem.laws import Empirical, InverseGamma, Normal
 from depl.models.risk.lower_bound.switches import TiltedSwitch
 from tests.oracles.tilted import tilted_numbers
 from tests.problems import student
@@ -26,7 +26,7 @@ BOUNDED = (
 @pytest.mark.parametrize(
     ("law", "rate"), list(zip(BOUNDED * 2, (0.05, 0.7, 4.0, 4.0, 0.05, 0.7), strict=True))
 )
-def test_a_truncated_student_t_has_the_numbers_of_quadrature(law: StudentT, rate: float) -> None:
+def test_a_truncated_student_t_has_the_numbers_of_quadrature(law, rate):
     found = TiltedSwitch.of(Term(1.0, law), rate)
     mean, h, w, third, fourth = tilted_numbers(law, -rate)
     assert found.loss == pytest.approx(mean, rel=1e-10, abs=1e-12)
@@ -38,9 +38,7 @@ def test_a_truncated_student_t_has_the_numbers_of_quadrature(law: StudentT, rate
 
 
 @pytest.mark.parametrize(("law", "rate"), list(itertools.product(BOUNDED, (0.7, 4.0))))
-def test_characteristic_functions_keep_remainder_and_decay_at_random_places(
-    law: StudentT, rate: float
-) -> None:
+def test_characteristic_functions_keep_remainder_and_decay_at_random_places(law, rate):
     """By Simpson's rule on very many points; beyond W**(-1/2) only the decay counts."""
     found = TiltedSwitch.of(Term(1.0, law), rate)
     if not math.isfinite(found.fourth):
@@ -62,7 +60,7 @@ def test_characteristic_functions_keep_remainder_and_decay_at_random_places(
 
 
 @pytest.mark.parametrize("rate", [1e-3, 0.3, 3.0, 200.0])
-def test_tails_that_are_cut_off_are_paid_for(rate: float) -> None:
+def test_tails_that_are_cut_off_are_paid_for(rate):
     """P(gain < g) >= mass e**(-H) A: H grows by -ln mass, which is little where the tilt is weak."""
     law = student(2.5, 0.3, 0.2)
     found = TiltedSwitch.of(Term(1.0, law), rate)
@@ -75,7 +73,7 @@ def test_tails_that_are_cut_off_are_paid_for(rate: float) -> None:
         assert found.divergence == pytest.approx(w / 2, rel=0.3)
 
 
-def test_normal_and_empirical_switches_have_closed_forms() -> None:
+def test_normal_and_empirical_switches_have_closed_forms():
     normal = TiltedSwitch.of(Term(1.0, Normal(mean=0.5, variance=0.04)), 3.0)
     assert normal.loss == pytest.approx(0.5 + 3 * 0.04)
     assert normal.divergence == pytest.approx(9 * 0.04 / 2)
@@ -88,7 +86,7 @@ def test_normal_and_empirical_switches_have_closed_forms() -> None:
     assert coin.fourth == math.inf
 
 
-def test_the_divergence_of_a_normal_switch_is_no_less_than_in_whole_fractions() -> None:
+def test_the_divergence_of_a_normal_switch_is_no_less_than_in_whole_fractions():
     rng = np.random.default_rng(20)
     for _ in range(200):
         coefficient, rate = (float(10.0 ** rng.uniform(-2, 3)) for _ in range(2))
@@ -98,7 +96,7 @@ def test_the_divergence_of_a_normal_switch_is_no_less_than_in_whole_fractions() 
         assert exact < found <= exact * (1 + Fraction(1, 10**11)) + Fraction(1, 10**13)
 
 
-def test_divergence_and_f_of_points_are_no_less_than_in_forty_digits() -> None:
+def test_divergence_and_f_of_points_are_no_less_than_in_forty_digits():
     """Rare atoms that a tilt makes likely have great divergences: up to -ln of their weights."""
     rng = np.random.default_rng(21)
     for share, count, rarest in (
@@ -129,7 +127,7 @@ def test_divergence_and_f_of_points_are_no_less_than_in_forty_digits() -> None:
 
 
 @pytest.mark.parametrize("unit", [2.0**-30, 2.0**30])
-def test_the_unit_of_the_loss_changes_the_mean_alone(unit: float) -> None:
+def test_the_unit_of_the_loss_changes_the_mean_alone(unit):
     for law in (*BOUNDED, student(3.0, 0.1, 0.2)):
         one, other = (TiltedSwitch.of(Term(1.0, law.scaled(u)), 0.7 / u) for u in (1.0, unit))
         assert other.loss == pytest.approx(one.loss * unit, rel=1e-9)
@@ -137,6 +135,6 @@ def test_the_unit_of_the_loss_changes_the_mean_alone(unit: float) -> None:
             assert getattr(other, name) == pytest.approx(getattr(one, name), rel=1e-8)
 
 
-def test_only_laws_of_switches_are_tilted() -> None:
+def test_only_laws_of_switches_are_tilted():
     with pytest.raises(NotCoveredError, match="offers no tilt"):
         TiltedSwitch.of(Term(1.0, InverseGamma(mean=1.0, variance=1.0)), 1.0)
