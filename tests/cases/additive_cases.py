@@ -9,9 +9,7 @@ from depl.heuristics.paths.additive_problem import AdditiveProblem
 from depl.models.foundation.errors import InvalidInputError
 
 
-def random_problem(
-    rng: np.random.Generator, epochs: int, models: int, *, timed: bool = True, peaks: bool = True
-) -> AdditiveProblem:
+def random_problem(rng, epochs, models, *, timed=True, peaks=True):
     """Costs and times at random; switches raise the loss if ``peaks``; one step in ten is forbidden."""
     gains = rng.uniform(0.2, 1.5, models) * rng.uniform(0.5, 1.2, (epochs, models + 1, models))
     losses = -gains
@@ -43,7 +41,7 @@ def uniform(epochs, gain=1.0, time=1.0, *, start=10.0, target, limit=20.0):
     )
 
 
-def all_paths(problem: AdditiveProblem) -> list[tuple[int, ...]]:
+def all_paths(problem):
     """Every allowed path of at least one epoch."""
     found = []
     for length in range(1, problem.epochs + 1):
@@ -54,7 +52,7 @@ def all_paths(problem: AdditiveProblem) -> list[tuple[int, ...]]:
     return found
 
 
-def brute_force(problem: AdditiveProblem) -> float:
+def brute_force(problem):
     """Least weight of a feasible path, infinite if there is none."""
     if problem.initial_loss <= problem.maximum_loss:
         return 0.0
@@ -62,7 +60,7 @@ def brute_force(problem: AdditiveProblem) -> float:
     return min(costs, default=math.inf)
 
 
-def is_refused(problem: AdditiveProblem, path: tuple[int, ...]) -> bool:
+def is_refused(problem, path):
     """Whether a path makes a step that is not allowed."""
     try:
         problem.totals(path)

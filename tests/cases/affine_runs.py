@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from depl.models.problem.affine_law import Position, maturity, positions
-from depl.models.traces.table import Schedule, Traces, joined
+from depl.models.problem.affine_law import maturity, positions
+from depl.models.traces.table import joined
 from tests.cases.fit_cases import traces_of
 
 FULL, CUT = ("full", "edge"), ("cut", "edge")
@@ -11,24 +11,18 @@ EPOCHS = 8
 STARTS = (2, 3, 5)
 
 
-def schedule(start: int) -> Schedule:
+def schedule(start):
     return (FULL,) * start + (CUT,) * (EPOCHS - start)
 
 
-def truth(item: Position, slope: float = 0.004) -> tuple[float, float, float]:
+def truth(item, slope=0.004):
     """Intercept, slope of the start and retention that the traces are drawn from."""
     if item.previous is None:
         return 0.2 + 0.01 * item.age, 0.0, 0.5 + 0.03 * item.age
     return 0.3 - 0.02 * item.age, slope * item.age, 0.1 if item.age == 1 else 0.9 - 0.05 * item.age
 
 
-def drawn(
-    runs: int,
-    noise: float,
-    seed: int | np.random.Generator,
-    starts: tuple[int, ...] = STARTS,
-    slope: float = 0.004,
-) -> Traces:
+def drawn(runs, noise, seed, starts=STARTS, slope=0.004):
     """``runs`` runs of every start, from a random loss, with normal residuals."""
     rng, tables = np.random.default_rng(seed), []
     for start in starts:

@@ -1,7 +1,5 @@
 """Attempts for tests, made without solving anything."""
 
-from typing import Any
-
 import msgspec
 
 from depl.benchmarks.measure.attempt import Attempt, Task
@@ -11,17 +9,17 @@ MACHINE = Machine(cpu="test", cores=2, memory_gib=4.0, system="test")
 
 
 def attempt_of(
-    instance: str = "one",
-    configuration: str = "exact",
+    instance="one",
+    configuration="exact",
     *,
-    suite: str = "made-up",
-    seed: int = 0,
-    cost: float | None = None,
-    bound: float | None = None,
-    ending: str | None = None,
-    seconds: float | None = 1.0,
-    **changes: Any,
-) -> Attempt:
+    suite="made-up",
+    seed=0,
+    cost=None,
+    bound=None,
+    ending=None,
+    seconds=1.0,
+    **changes,
+):
     """An attempt with a plan of that cost, or without one; ``exhausted`` unless said otherwise."""
     ending = ending or "exhausted"
     if ending == "optimal" and bound is None:

@@ -25,7 +25,7 @@ QUIET = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-
 OFFLINE = "--host-resolver-rules=MAP * ~NOTFOUND"
 
 
-def chromium() -> str:
+def chromium():
     """The program, by the variable CHROMIUM or by its usual names."""
     for name in (os.environ.get("CHROMIUM", ""), *NAMES):
         found = shutil.which(name) if name else None
@@ -37,7 +37,7 @@ def chromium() -> str:
     )
 
 
-def seen(page: str, width: int, folder: Path, probe: str = PROBE, *further: str) -> dict:
+def seen(page, width, folder, probe=PROBE, *further):
     """What the probe tells of a page in a frame of that width."""
     text = page.replace("<head>", f"<head><script>{probe}</script>", 1)
     assert text != page
@@ -60,7 +60,7 @@ def seen(page: str, width: int, folder: Path, probe: str = PROBE, *further: str)
     return json.loads(html.unescape(told[1]))
 
 
-def print_out(source: Path, printed: Path) -> None:
+def print_out(source, printed):
     """Print a page to a PDF as a user would, on the sheet that its style names."""
     command = [chromium(), *QUIET, OFFLINE, f"--user-data-dir={printed.parent / 'profile'}"]
     command += ["--no-pdf-header-footer", f"--print-to-pdf={printed}", source.as_uri()]

@@ -1,21 +1,19 @@
 """All commands of the command line, by their words."""
 
-from collections.abc import Iterator
-
 import click
 
 from depl.cli import ROOT
 from depl.commands.options import every
 
 
-def leaves() -> Iterator[tuple[str, click.Command]]:
+def leaves():
     """Every command that is no group, by its words."""
     for words, command in every(ROOT):
         if not isinstance(command, click.Group):
             yield " ".join(words), command
 
 
-def options_of(command: click.Command) -> set[str]:
+def options_of(command):
     """The long options of a command."""
     return {
         name

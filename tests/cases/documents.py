@@ -7,11 +7,8 @@ import copy
 import functools
 import json
 import re
-from typing import Any
 
 from depl.models.problem.instance import Instance
-
-Document = dict[str, Any]
 
 T5 = {"type": "student_t", "degrees_of_freedom": 5, "location": 0.3, "scale": 0.1}
 NORMAL = {"type": "normal", "mean": 1, "variance": 0.5}

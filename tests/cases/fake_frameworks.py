@@ -5,7 +5,6 @@ trained, and the loss after each epoch comes from a list.
 """
 
 import json
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -16,23 +15,23 @@ import numpy as np
 class Network:
     """Its weights are the list of the models that trained it."""
 
-    def __init__(self, losses: list[float], name: str = "p50") -> None:
-        self.losses, self.name, self.trained = losses, name, list[str]()
+    def __init__(self, losses, name="p50"):
+        self.losses, self.name, self.trained = losses, name, []
         self.stop_training = False
 
-    def loss(self) -> float:
+    def loss(self):
         return self.losses[len(self.trained)]
 
-    def save(self, path: str) -> None:
+    def save(self, path):
         with open(path, "w", encoding="utf-8") as file:
             json.dump(self.trained, file)
 
-    def load(self, path: str) -> "Network":
+    def load(self, path):
         with open(path, encoding="utf-8") as file:
             self.trained = json.load(file)
         return self
 
-    def fit(self, callback: Any, initial_epoch: int, epochs: int, metric: str = "val_loss") -> None:
+    def fit(self, callback, initial_epoch, epochs, metric="val_loss"):
         """The loop of Keras: the first epoch is trained whatever ``stop_training`` was."""
         callback.model = self
         self.stop_training = False
@@ -48,32 +47,32 @@ class Network:
 class Trainer:
     """The loop of Lightning."""
 
-    def __init__(self, callback: Any, max_epochs: int = 16, **limits: Any) -> None:
+    def __init__(self, callback, max_epochs=16, **limits):
         self.callback, self.max_epochs, self.world_size = callback, max_epochs, limits.get("world_size", 1)
         self.fit_loop = SimpleNamespace(min_epochs=limits.get("min_epochs"), min_steps=None)
         self.every = limits.get("check_val_every_n_epoch", 1)
         self.state = SimpleNamespace(fn=None)
         self.sanity_checking = self.should_stop = False
-        self.callback_metrics: dict[str, float] = {}
+        self.callback_metrics = {}
         self.current_epoch = self.global_step = self.optimizers = 0
         self.strategy = SimpleNamespace(setup_optimizers=self._setup_optimizers)
 
-    def _setup_optimizers(self, trainer: "Trainer") -> None:
+    def _setup_optimizers(self, trainer):
         self.optimizers += 1
 
-    def save_checkpoint(self, path: str, weights_only: bool) -> None:
+    def save_checkpoint(self, path, weights_only):
         assert not weights_only
         self.module.save(path)
 
-    def validate(self, module: Network) -> None:
+    def validate(self, module):
         self.state.fn = "validate"
         self._validated(module, module.loss())
 
-    def _validated(self, module: Network, loss: float) -> None:
+    def _validated(self, module, loss):
         self.callback_metrics = {"val_loss": loss}
         self.callback.on_validation_end(self, module)
 
-    def fit(self, module: Network, ckpt_path: str | None = None) -> None:
+    def fit(self, module, ckpt_path=None):
         self.module = module
         self.state.fn, self.should_stop = "fit", False
         self.callback.setup(self, module, "fit")
@@ -97,10 +96,10 @@ class Trainer:
 class Array:
     """An array of numpy."""
 
-    def __init__(self, ndarray: Any) -> None:
+    def __init__(self, ndarray):
         self.ndarray = ndarray
 
-    def numpy(self) -> Any:
+    def numpy(self):
         return self.ndarray
 
 
@@ -122,9 +121,9 @@ class Strategy:
     """The loop of Flower."""
 
     def start(
-        self, grid: Any, initial_arrays: Any, num_rounds: int = 3, timeout: float = 3600,
-        train_config: Any = None, evaluate_config: Any = None, evaluate_fn: Any = None,
-    ) -> Result:  # fmt: skip
+        self, grid, initial_arrays, num_rounds=3, timeout=3600,
+        train_config=None, evaluate_config=None, evaluate_fn=None,
+    ):  # fmt: skip
         self.summary()
         train_config, evaluate_config, result = train_config or {}, evaluate_config or {}, Result()
         arrays = initial_arrays
@@ -140,7 +139,7 @@ class Strategy:
             self._keep(result.evaluate_metrics_serverapp, number, evaluate_fn and evaluate_fn(number, arrays))
         return result
 
-    def _keep(self, place: dict[int, Any], number: int, metrics: Any) -> None:
+    def _keep(self, place, number, metrics):
         if metrics is not None:
             place[number] = metrics
 
@@ -148,36 +147,36 @@ class Strategy:
 class Federation(Strategy):
     """Two nodes, each of which adds 1 for p50 and 100 for p75; the arrays hold the sum and its rounds."""
 
-    def __init__(self, losses: list[float]) -> None:
-        self.losses, self.asked, self.summaries = losses, list[tuple[Any, ...]](), 0
+    def __init__(self, losses):
+        self.losses, self.asked, self.summaries = losses, [], 0
 
-    def summary(self) -> None:
+    def summary(self):
         self.summaries += 1
 
-    def evaluate(self, number: int, arrays: Any) -> Any:
+    def evaluate(self, number, arrays):
         return {"loss": self.losses[number]}
 
-    def configure_train(self, number: int, arrays: Any, config: Any, grid: Any) -> Any:
+    def configure_train(self, number, arrays, config, grid):
         self.asked.append((number, config["model"], config["cluster"], tuple(grid.get_node_ids())))
         return [(arrays, config["model"], node) for node in grid.get_node_ids()]
 
-    def aggregate_train(self, number: int, replies: Any) -> Any:
+    def aggregate_train(self, number, replies):
         return replies[0], {"train_loss": self.losses[number] + 1}
 
-    def configure_evaluate(self, number: int, arrays: Any, config: Any, grid: Any) -> Any:
+    def configure_evaluate(self, number, arrays, config, grid):
         return [(arrays, None, node) for node in grid.get_node_ids()]
 
-    def aggregate_evaluate(self, number: int, replies: Any) -> Any:
+    def aggregate_evaluate(self, number, replies):
         return {"loss": self.losses[number]}
 
 
 class Nodes:
     """A grid of two nodes."""
 
-    def get_node_ids(self) -> list[int]:
+    def get_node_ids(self):
         return [0, 1]
 
-    def send_and_receive(self, messages: Any) -> list[ArrayRecord]:
+    def send_and_receive(self, messages):
         added = {"p50": 1.0, "p75": 100.0, None: 0.0}
         return [
             ArrayRecord({"w": Array(np.asarray(arrays["w"].numpy() + added[model]))})
@@ -185,11 +184,11 @@ class Nodes:
         ]
 
 
-def modules() -> dict[str, ModuleType]:
+def modules():
     """What to put into ``sys.modules``."""
     names = "keras keras.callbacks lightning lightning.pytorch flwr flwr.app flwr.serverapp"
     found = {name: ModuleType(name) for name in [*names.split(), "flwr.serverapp.strategy"]}
-    callback: Callable[..., Any] = type("Callback", (), {})
+    callback = type("Callback", (), {})
     vars(found["keras.callbacks"]).update(Callback=callback)
     vars(found["lightning.pytorch"]).update(Callback=callback)
     vars(found["flwr.app"]).update(Array=Array, ArrayRecord=ArrayRecord)

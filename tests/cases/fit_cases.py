@@ -2,19 +2,16 @@
 
 import copy
 import json
-from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from depl.models.estimation.setup import Setup
 from depl.models.traces.table import Traces
 
-Document = dict[str, Any]
 STARTS = (2, 3, 4)
 EPOCHS = 7
 
-SETUP: Document = {
+SETUP = {
     "format": "depl-setup",
     "version": 1,
     "name": "cut-net",
@@ -31,13 +28,13 @@ SETUP: Document = {
 }
 
 
-def setup(**changes: Any) -> Setup:
+def setup(**changes):
     """The setup with some of its fields replaced by documents."""
     document = copy.deepcopy(SETUP) | changes
     return Setup.from_json(json.dumps(document))
 
 
-def drawn(runs: int = 20, seed: int = 0, prefix: str = "r", noise: float = 0.05) -> Traces:
+def drawn(runs=20, seed=0, prefix="r", noise=0.05):
     """``runs`` runs of every switch epoch; losses fall to 0.6 and jump by about 0.4 at the switch."""
     rng = np.random.default_rng(seed)
     rows = []
@@ -53,7 +50,7 @@ def drawn(runs: int = 20, seed: int = 0, prefix: str = "r", noise: float = 0.05)
     return Traces(run, epoch, model, cluster, loss, {"start_loss": begun})
 
 
-def traces_of(losses, models="net", cluster: str = "site", prefix: str = "") -> Traces:
+def traces_of(losses, models="net", cluster="site", prefix=""):
     """A run for every row of losses, from epoch 0 on; the model of all epochs, or of each of them."""
     runs, count = losses.shape
     names = [models] * count if isinstance(models, str) else [models[0], *models]
@@ -61,7 +58,7 @@ def traces_of(losses, models="net", cluster: str = "site", prefix: str = "") -> 
     return Traces(run, epoch, np.tile(names, runs), [cluster] * losses.size, losses.ravel())
 
 
-def without_first_epoch(traces: Traces) -> Traces:
+def without_first_epoch(traces):
     """The same runs as a logger writes them that does not evaluate before training."""
     kept = traces.epoch > 0
     columns = (getattr(traces, name)[kept] for name in ("run", "epoch", "model", "cluster", "loss"))
@@ -72,9 +69,7 @@ OFFSETS = {"full": 1.0, "cut": 4.0}
 SHAPE = 2 + 1 / 0.03
 
 
-def draw_traces(
-    models: Sequence[str], runs: int, rng: np.random.Generator, clusters: Sequence[str] = (), prefix: str = ""
-) -> Traces:
+def draw_traces(models, runs, rng, clusters=(), prefix=""):
     """Runs from a loss of 10 by eq. (8), a model per epoch; ``start_loss`` is the loss right after a switch.
 
     A is 2, B that of the model, X has an inverse gamma law of mean 1 and variance 0.03; after a switch the

@@ -4,16 +4,13 @@
 """
 
 import math
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from msgspec import Meta
-from numpy.typing import NDArray
 from scipy import optimize, special, stats
 
-from depl.models.problem.laws import FloatArray, Law, Moments, Positive
-
-ComplexArray = NDArray[np.complex128]
+from depl.models.problem.laws import Law, Moments, Positive
 
 EPSILON = float(np.finfo(float).eps)
 
@@ -28,39 +25,39 @@ class GammaLaw(Law, frozen=True, kw_only=True, tag="gamma"):
     shape: Annotated[float, Meta(gt=0)]
     scale: Positive
 
-    def distribution(self) -> Any:
+    def distribution(self):
         """scipy's gamma."""
         return stats.gamma(self.shape, scale=self.scale)
 
-    def moments(self) -> Moments:
+    def moments(self):
         """Closed forms, which are quicker than scipy's."""
         return Moments(self.shape * self.scale, self.shape * self.scale**2)
 
-    def mean_rounding(self) -> float:
+    def mean_rounding(self):
         """Two products."""
         return 1.01 * self.shape * self.scale
 
-    def third_moment(self) -> float:
+    def third_moment(self):
         """By E |.|**3 <= sqrt(E (.)**2 E (.)**4), with kurtosis 3 + 6 / shape."""
         variance = self.moments().variance
         return variance**1.5 * math.sqrt(3 + 6 / self.shape) * (1 + 1e-9)
 
-    def argument_sensitivity(self, greatest: float) -> float:
+    def argument_sensitivity(self, greatest):
         """x f(x) = y**shape exp(-y) / Gamma(shape), y = x / scale, is greatest at y = shape: Stirling."""
         del greatest
         return math.sqrt(self.shape)
 
-    def transform_domain(self) -> tuple[float, float]:
+    def transform_domain(self):
         """Re z > -1 / scale."""
         return -1 / self.scale, math.inf
 
-    def centred_log_transform(self, z: ComplexArray) -> tuple[ComplexArray, FloatArray]:
+    def centred_log_transform(self, z):
         """-shape (ln(1 + scale z) - scale z)."""
         w = self.scale * z
         value = -self.shape * (special.log1p(w) - w)
         return value, 16 * EPSILON * self.shape * np.abs(w)
 
-    def tilted_cumulants(self, u: FloatArray) -> tuple[FloatArray, ...]:
+    def tilted_cumulants(self, u):
         """A tilted gamma law is a gamma law: of X / E X, with r = u / shape."""
         r, a = u / self.shape, self.shape
         divergence = a * (np.log1p(r) - r / (1 + r))
@@ -68,30 +65,30 @@ class GammaLaw(Law, frozen=True, kw_only=True, tag="gamma"):
         return divergence, u * r / (1 + r), *cumulants
 
     @classmethod
-    def parameters(cls) -> tuple[str, ...]:
+    def parameters(cls):
         """Shape and scale."""
         return "shape", "scale"
 
     @classmethod
-    def fitted(cls, sample: FloatArray) -> "GammaLaw":
+    def fitted(cls, sample):
         """The shape solves ln a - psi(a) = ln mean x - mean ln x."""
         deficit = float(np.log(sample.mean()) - np.log(sample).mean())
 
-        def excess(logarithm: float) -> float:
+        def excess(logarithm):
             return logarithm - float(special.psi(math.exp(logarithm))) - deficit
 
         shape = math.exp(float(optimize.brentq(excess, -20.0, 30.0, xtol=1e-12)))
         return cls(shape=shape, scale=float(sample.mean()) / shape)
 
-    def rescaled(self, factor: float) -> "GammaLaw":
+    def rescaled(self, factor):
         """The scale times the factor."""
         return GammaLaw(shape=self.shape, scale=self.scale * factor)
 
-    def spread_out(self, factor: float) -> "GammaLaw":
+    def spread_out(self, factor):
         """By its moments."""
         return GammaLaw(shape=self.shape / factor, scale=self.scale * factor)
 
-    def moved(self, mean: float, spread: float) -> "GammaLaw":
+    def moved(self, mean, spread):
         """By its moments."""
         ratio = (spread / mean) ** 2
         return GammaLaw(shape=self.shape / ratio, scale=self.scale * ratio * mean)
@@ -103,6 +100,6 @@ class BareGammaLaw(Law, frozen=True, kw_only=True, tag="bare_gamma"):
     shape: Positive
     scale: Positive
 
-    def distribution(self) -> Any:
+    def distribution(self):
         """scipy's gamma."""
         return stats.gamma(self.shape, scale=self.scale)

@@ -1,16 +1,13 @@
 """Random knapsacks, and their solutions by trying everything."""
 
 import itertools
-from collections.abc import Iterator
 from fractions import Fraction
-
-import numpy as np
 
 from depl.instances.reductions.chance import ChanceKnapsack
 from depl.instances.reductions.knapsack import Knapsack
 
 
-def random_knapsack(rng: np.random.Generator, largest: int = 12) -> Knapsack:
+def random_knapsack(rng, largest=12):
     """Up to ``largest`` items; some have no value or no weight, some do not fit, a third has fractions."""
     count = int(rng.integers(1, largest + 1))
     values, weights = rng.integers(0, 40, count), rng.integers(0, 30, count)
@@ -19,7 +16,7 @@ def random_knapsack(rng: np.random.Generator, largest: int = 12) -> Knapsack:
     return Knapsack.of([int(v) * unit for v in values], [int(w) * unit for w in weights], capacity * unit)
 
 
-def random_chance_knapsack(rng: np.random.Generator, largest: int = 9) -> ChanceKnapsack:
+def random_chance_knapsack(rng, largest=9):
     """Up to ``largest`` items, some of them with certain weights."""
     count = int(rng.integers(1, largest + 1))
     means = [int(mean) for mean in rng.integers(1, 30, count)]
@@ -32,12 +29,12 @@ def random_chance_knapsack(rng: np.random.Generator, largest: int = 9) -> Chance
     )
 
 
-def subsets(count: int) -> Iterator[tuple[int, ...]]:
+def subsets(count):
     """All sets of so many items, in increasing order of their size."""
     for size in range(count + 1):
         yield from itertools.combinations(range(count), size)
 
 
-def best_of_all(knapsack: Knapsack) -> Fraction:
+def best_of_all(knapsack):
     """Best value, by trying everything."""
     return max(knapsack.value_of(items) for items in subsets(len(knapsack)) if knapsack.holds(items))

@@ -7,13 +7,11 @@ import pytest
 
 from depl.benchmarks.studies.helpers.path_peers import arc_flow_optimum
 from depl.benchmarks.studies.helpers.path_problems import FAMILIES, family_problem
-from depl.heuristics.paths.additive_problem import AdditiveProblem
-from depl.heuristics.paths.search import PathOutcome
 from depl.models.solving.result import Termination
 from tests.cases.additive_cases import brute_force, random_problem
 
 
-def small_problem(seed: int) -> AdditiveProblem:
+def small_problem(seed):
     """At most 6 epochs and 3 models: of the families, or with forbidden steps; many are infeasible."""
     rng = np.random.default_rng(seed)
     epochs, models = int(rng.integers(1, 7)), int(rng.integers(1, 4))
@@ -23,7 +21,7 @@ def small_problem(seed: int) -> AdditiveProblem:
     return random_problem(rng, epochs, models, timed=kind == len(FAMILIES))
 
 
-def require_agreement(problem: AdditiveProblem, outcome: PathOutcome, best: float) -> None:
+def require_agreement(problem, outcome, best):
     """The answer is proved, checked on exact data, and the known optimum."""
     if math.isinf(best):
         assert outcome.termination is Termination.INFEASIBLE
@@ -38,7 +36,7 @@ def require_agreement(problem: AdditiveProblem, outcome: PathOutcome, best: floa
     assert best * (1 - 1e-9) <= outcome.lower_bound <= outcome.weight
 
 
-def best_of_all(problem: AdditiveProblem) -> float:
+def best_of_all(problem):
     """The optimum by enumeration, and the same by the arc-flow program."""
     best = brute_force(problem)
     answer = arc_flow_optimum(problem)

@@ -2,25 +2,20 @@
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
 
 import msgspec
-import numpy as np
 
-from depl.models.problem.epochs import Load
-from depl.models.problem.instance import ComputeTable, Dataset, Instance, Model
+from depl.models.problem.instance import ComputeTable, Dataset
 from depl.models.problem.laws import Normal
 from depl.models.problem.learning import (
-    DataLaw,
     InverseLogDataLaw,
     InverseSqrtImprovement,
     LogDataLaw,
     PowerDataLaw,
 )
-from depl.models.problem.plan import Plan
 from tests.problems import instance, model, site
 
-DATA_LAWS: tuple[DataLaw | None, ...] = (
+DATA_LAWS = (
     None,
     PowerDataLaw(p=0.4),
     PowerDataLaw(p=1.6),
@@ -31,16 +26,7 @@ DATA_LAWS: tuple[DataLaw | None, ...] = (
 """Laws of all shapes: h constant, concave, convex, concave, mixed, concave."""
 
 
-def crowded(
-    rng: np.random.Generator,
-    law: DataLaw | None = None,
-    *,
-    datasets: int = 7,
-    clusters: int = 3,
-    models: int = 2,
-    epochs: int = 5,
-    deadline: bool = False,
-) -> Instance:
+def crowded(rng, law=None, *, datasets=7, clusters=3, models=2, epochs=5, deadline=False):
     """More datasets than are listed, of any quality, each free on its home cluster."""
     volumes, works = rng.uniform(0.3, 3, datasets), rng.uniform(0.2, 3, datasets)
     homes = rng.integers(clusters, size=datasets)
@@ -81,7 +67,7 @@ TABLES = ("each", "all", "mixed", "idle")
 """A table per dataset, one for any data, models of both kinds and without tables, datasets without work."""
 
 
-def tabled(rng: np.random.Generator, given: Instance, kind: str) -> Instance:
+def tabled(rng, given, kind):
     """The same with work from tables around what the data ask for."""
     models = []
     for m, item in enumerate(given.models):
@@ -101,7 +87,7 @@ def tabled(rng: np.random.Generator, given: Instance, kind: str) -> Instance:
     return given.replace(models=tuple(models))
 
 
-def _fading(rng: np.random.Generator, name: str) -> Model:
+def _fading(rng, name):
     size, demand = float(rng.uniform(0, 2)), float(rng.uniform(0.5, 2))
     noise = Normal(mean=1, variance=0.1)
     return model(
@@ -110,16 +96,16 @@ def _fading(rng: np.random.Generator, name: str) -> Model:
 
 
 def plain(
-    gains: Sequence[float] = (2.0,),
-    works: Sequence[float] = (8.0,),
+    gains=(2.0,),
+    works=(8.0,),
     *,
-    clusters: Sequence[tuple[float, float]] = ((3.0, 10.0),),
-    wait: float = 0.5,
-    target: float = 6.0,
-    epochs: int = 3,
-    maximum_time: float | None = 5.0,
-    round_deadline: float | None = None,
-) -> Instance:
+    clusters=((3.0, 10.0),),
+    wait=0.5,
+    target=6.0,
+    epochs=3,
+    maximum_time=5.0,
+    round_deadline=None,
+):
     """Nothing random: models by gain and work on one dataset, clusters by unit cost and capacity."""
     return instance(
         *(model(f"m{m}", gain, work, wait) for m, (gain, work) in enumerate(zip(gains, works, strict=True))),
@@ -133,7 +119,7 @@ def plain(
     )
 
 
-def psi(load: Load, multiplier: float, deadline: float) -> tuple[float, float]:
+def psi(load, multiplier, deadline):
     """Least kappa x + lam t of an epoch and its time, in scalars; infinite where the deadline is missed."""
     shortest = load.communication + (load.work / load.capacity if load.work > 0 else 0.0)
     if shortest > deadline * (1 + 1e-9):
@@ -152,13 +138,13 @@ def psi(load: Load, multiplier: float, deadline: float) -> tuple[float, float]:
     return load.price * x + multiplier * time, time
 
 
-def every_sequence(longest: int, models: int) -> Iterator[tuple[int, ...]]:
+def every_sequence(longest, models):
     """All sequences of at least one epoch."""
     for length in range(1, longest + 1):
         yield from itertools.product(range(models), repeat=length)
 
 
-def nonempty_sets(given: Instance) -> list[frozenset[str]]:
+def nonempty_sets(given):
     """All nonempty sets of datasets."""
     names = [item.name for item in given.datasets]
     return [
@@ -168,7 +154,7 @@ def nonempty_sets(given: Instance) -> list[frozenset[str]]:
     ]
 
 
-def moments(given: Instance, plan: Plan) -> tuple[float, float]:
+def moments(given, plan):
     """Mean gain and variance of a plan, from the moments of its laws one by one."""
     laws = {(row.previous, row.following): row.law for row in given.switches}
     gain, variance, before = 0.0, 0.0, given.target.initial_model

@@ -7,31 +7,25 @@ file of all runs cannot be cut for some of them.
 
 import json
 import math
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from tests.cases.written_logs import Metric, events, history, offline, stored, told
+from tests.cases.written_logs import events, history, offline, stored, told
 
 EPOCHS, RUNS, LOST, TARGET = 9, 80, 16, 0.7
 PLAN = (("net", "edge"),) * EPOCHS
 WAYS = ("null", "nan", "cut", "early", "key")
 """Null or NaN from an epoch on, a file that is cut, a run that stopped, and no loss under its key at all."""
-Losses = list[float | None]
-Run = tuple[str, Losses, str]
-"""Its name, its losses, and the key under which they are logged."""
-Files = Iterator[tuple[str, str | bytes]]
 
 
-def losses_of(way: str, rng: np.random.Generator) -> list[tuple[str, Losses]]:
+def losses_of(way, rng):
     """Names and losses of all runs; those of lost ones as the way leaves them."""
-    found: list[tuple[str, Losses]] = []
+    found = []
     for run in range(RUNS):
         ends = rng.uniform(0.5, 0.69) if run >= LOST else rng.uniform(0.75, 0.9)
         course = [float(ends + 1.5 * 0.6**k + 0.02 * rng.normal() * (k < EPOCHS)) for k in range(1, EPOCHS)]
-        losses: Losses = [*course, float(ends)]
+        losses = [*course, float(ends)]
         stop = int(rng.integers(2, EPOCHS))
         if run < LOST and way in ("null", "nan"):
             losses[stop:] = [None if way == "null" else math.nan] * (EPOCHS - stop)
@@ -41,12 +35,12 @@ def losses_of(way: str, rng: np.random.Generator) -> list[tuple[str, Losses]]:
     return [found[index] for index in rng.permutation(RUNS)]
 
 
-def is_lost(name: str) -> bool:
+def is_lost(name):
     """Whether a run is one of those that are lost."""
     return int(name.removeprefix("seed")) < LOST
 
 
-def write(form: str, way: str, folder: Path) -> dict[str, str]:
+def write(form, way, folder):
     """Write all runs into a folder; returns the keys that have to be named to read them."""
     told = NAMED.get(form, {"loss": "val_loss"})
     loss = told["loss"].rpartition("/")[2]
@@ -62,18 +56,18 @@ def write(form: str, way: str, folder: Path) -> dict[str, str]:
     return told
 
 
-def shown(value: float | None) -> str:
+def shown(value):
     return "" if value is None else repr(value)
 
 
-def lines(*parts: str) -> str:
+def lines(*parts):
     return "\n".join([*parts, ""])
 
 
-def each(name: str, content: Callable[[Losses, str], Any]) -> Callable[[list[Run]], Files]:
+def each(name, content):
     """A file for every run, named after it, of text or bytes or what is written as JSON."""
 
-    def files(runs: list[Run]) -> Files:
+    def files(runs):
         for run, x, key in runs:
             held = content(x, key)
             yield name.format(run), held if isinstance(held, str | bytes) else json.dumps(held)
@@ -81,7 +75,7 @@ def each(name: str, content: Callable[[Losses, str], Any]) -> Callable[[list[Run
     return files
 
 
-def table(head: str, row: str, first: int = 1) -> Callable[[list[Run]], Files]:
+def table(head, row, first=1):
     """A CSV file for every run: its header with the key, and a row per epoch."""
     return each(
         "{}.csv",
@@ -91,46 +85,46 @@ def table(head: str, row: str, first: int = 1) -> Callable[[list[Run]], Files]:
     )
 
 
-def rows_of(x: Losses, key: str) -> list[dict[str, object]]:
+def rows_of(x, key):
     """An object per epoch."""
     return [{"epoch": k, key: loss} for k, loss in enumerate(x, 1)]
 
 
-def between(row: dict[str, object], **others: object) -> list[dict[str, object]]:
+def between(row, **others):
     """A row of training before one of an evaluation."""
     return [{"epoch": row["epoch"], **others}, row]
 
 
-def _lightning(runs: list[Run]) -> Files:
+def _lightning(runs):
     for name, x, key in runs:
         rows = (f"{k},{10 * k + 5},1.0,,\n{k},{10 * k + 9},,{shown(loss)},0.5" for k, loss in enumerate(x))
         yield f"{name}/metrics.csv", lines(f"epoch,step,train_loss,{key},val_acc", *rows)
         yield f"{name}/hparams.yaml", "lr: 0.1\n"
 
 
-def _together(runs: list[Run]) -> Files:
+def _together(runs):
     kept = [
         (name, k, loss if key == "val_loss" else None) for name, x, key in runs for k, loss in enumerate(x, 1)
     ]
     yield "runs.csv", lines("run,epoch,val_loss", *(f"{name},{k},{shown(loss)}" for name, k, loss in kept))
 
 
-def _chart(runs: list[Run]) -> Files:
+def _chart(runs):
     heads = ["Step", *(f"{name} - {key}" for name, _, key in runs), "x__MIN"]
     columns = [[*map(shown, x), *[""] * EPOCHS] for _, x, _ in runs]
     rows = [[str(k + 1), *(column[k] for column in columns), ""] for k in range(EPOCHS)]
     yield "chart.csv", lines(*(",".join(row) for row in [heads, *rows]))
 
 
-def _mlflow_files(runs: list[Run]) -> Files:
+def _mlflow_files(runs):
     for name, x, key in runs:
         rows = (f"{1000 + k} {loss!r} {k}" for k, loss in enumerate(x, 1))
         yield f"0/{name}/meta.yaml", f"run_id: {name}\nrun_name: {name}\nlifecycle_stage: active\n"
         yield f"0/{name}/metrics/{key}", lines(*rows)
 
 
-def _mlflow(runs: list[Run]) -> Files:
-    def row(step: int, key: str, loss: float | None) -> Metric:
+def _mlflow(runs):
+    def row(step, key, loss):
         bad = loss is not None and math.isnan(loss)
         return step, key, 0.0 if bad else loss, int(bad)
 
@@ -140,26 +134,26 @@ def _mlflow(runs: list[Run]) -> Files:
     )
 
 
-def _wandb(runs: list[Run]) -> Files:
+def _wandb(runs):
     for name, x, key in runs:
         rows = map(history, rows_of(x, key))
         yield f"{name}/run.wandb", offline(told(17, told(8, name.encode())), *rows)
 
 
-def _flower(x: Losses, key: str) -> Any:
+def _flower(x, key):
     return {"losses_centralized" if key == "loss" else "losses_distributed": [*enumerate(x, 1)]}
 
 
-def _flower_result(x: Losses, key: str) -> Any:
+def _flower_result(x, key):
     return {"evaluate_metrics_serverapp": {k: {key: loss} for k, loss in enumerate(x, 1)}}
 
 
-def _transformers(x: Losses, key: str) -> Any:
+def _transformers(x, key):
     rows = [row | {"step": 20 * k} for k, row in enumerate(rows_of(x, key), 1)]
     return {"log_history": [part for row in rows for part in between(row, loss=1.0, step=row["step"] - 10)]}
 
 
-FORMS: dict[str, Callable[[list[Run]], Files]] = {
+FORMS = {
     "keras-history": each("{}.json", lambda x, key: {"loss": [1.0] * len(x), key: x}),
     "keras": table("epoch,loss,{key}", "{k},1.0,{loss}", first=0),
     "lightning": _lightning,
@@ -182,6 +176,7 @@ FORMS: dict[str, Callable[[list[Run]], Files]] = {
     "tensorboard": each("{}/events.out.tfevents.1", lambda x, key: events(key, x)),
     "transformers": each("{}/trainer_state.json", _transformers),
 }
+"""Makes paths and contents of files; a run is its name, its losses, and the key they are logged under."""
 CENTRAL = {"loss": "centralized/loss"}
 NAMED = {
     "flower": CENTRAL,

@@ -3,14 +3,12 @@
 import msgspec
 import numpy as np
 
-from depl.models.problem.instance import Instance
-from depl.models.problem.traced_law import TracedLaw
 from tests.cases.memory_cases import every_schedule, instance_of, random_law
-from tests.cases.traced_law_cases import Case, reading
+from tests.cases.traced_law_cases import reading
 from tests.oracles.traced_law import Oracle
 
 
-def observed_cases(count: int) -> list[Case]:
+def observed_cases(count):
     """Random laws without a confidence, each gone on with from a few states of its own runs.
 
     A state is one that a run was in, or one a little off: up to 3 epochs trained, its loss times a factor.
@@ -31,7 +29,7 @@ def observed_cases(count: int) -> list[Case]:
     return found
 
 
-def rest_of(document: TracedLaw, **target: object) -> Instance:
+def rest_of(document, **target):
     """The instance of a law that records a run under way."""
     observed = document.observed
     assert observed is not None

@@ -2,7 +2,6 @@
 
 import math
 import subprocess
-from pathlib import Path
 
 import highspy
 import pulp
@@ -12,7 +11,7 @@ import swiglpk
 _LONGEST = 60  # seconds of one solve
 
 
-def highs(path: Path) -> float:
+def highs(path):
     """HiGHS as it is by default, with a gap of 0."""
     engine = highspy.Highs()
     engine.setOptionValue("output_flag", False)
@@ -26,7 +25,7 @@ def highs(path: Path) -> float:
     return engine.getInfo().objective_function_value
 
 
-def scip(path: Path, tolerance: float = 1e-6) -> float:
+def scip(path, tolerance=1e-6):
     """SCIP, which by default has a gap of 0; cones are kept to the tolerance alone."""
     engine = pyscipopt.Model()
     engine.hideOutput()
@@ -39,7 +38,7 @@ def scip(path: Path, tolerance: float = 1e-6) -> float:
     return engine.getObjVal()
 
 
-def cbc(path: Path) -> float:
+def cbc(path):
     """CBC, the program that comes with PuLP, with a gap of 0."""
     answer = path.with_suffix(".cbc")
     command = [pulp.PULP_CBC_CMD.pulp_cbc_path, str(path), "ratio", "0", "allow", "0", "solve"]
@@ -51,7 +50,7 @@ def cbc(path: Path) -> float:
     return float(first.split()[-1])
 
 
-def glpk(path: Path) -> float:
+def glpk(path):
     """GLPK, branching on the first fractional variable.
 
     GLPK 5.0 prunes too much on some programs of `tiny` with tangents of x t >= c: by the order of the columns
@@ -71,7 +70,7 @@ def glpk(path: Path) -> float:
     return swiglpk.glp_mip_obj_val(problem)
 
 
-def glpk_relaxed(path: Path) -> float:
+def glpk_relaxed(path):
     """The optimum without whole numbers, by the simplex method of GLPK."""
     problem = _read_by_glpk(path)
     assert swiglpk.glp_simplex(problem, None) == 0
@@ -79,7 +78,7 @@ def glpk_relaxed(path: Path) -> float:
     return swiglpk.glp_get_obj_val(problem)
 
 
-def _read_by_glpk(path: Path):
+def _read_by_glpk(path):
     problem = swiglpk.glp_create_prob()
     swiglpk.glp_term_out(swiglpk.GLP_OFF)
     if path.suffix == ".mps":

@@ -2,12 +2,10 @@
 
 import pickle
 
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.transforms import Bbox, BboxBase
+from matplotlib.transforms import Bbox
 
 
-def require_readable(*several: Axes) -> None:
+def require_readable(*several):
     """Fail where a legend meets a bar, a curve or a mark of its axes, or leaves the figure, drawn once."""
     figure = several[0].get_figure(root=True)
     figure.draw_without_rendering()
@@ -16,7 +14,7 @@ def require_readable(*several: Axes) -> None:
             _require_clear(axes, figure.bbox)
 
 
-def _require_clear(axes: Axes, whole: BboxBase) -> None:
+def _require_clear(axes, whole):
     """Fail where the legend of axes that are drawn meets what they show, or leaves the figure."""
     box = axes.get_legend().get_window_extent()
     assert whole.x0 <= box.x0
@@ -31,7 +29,7 @@ def _require_clear(axes: Axes, whole: BboxBase) -> None:
         assert not box.overlaps(Bbox.intersection(extent, axes.bbox) or extent), f"the legend meets {filled}"
 
 
-def require_legends_outside(figure: Figure) -> None:
+def require_legends_outside(figure):
     """Fail where a legend meets any axes, with the curves on them, another legend, or leaves the figure."""
     figure = pickle.loads(pickle.dumps(figure))  # to lay it out again would move the last digits
     figure.draw_without_rendering()

@@ -1,27 +1,16 @@
 """Tiny policies: two models, one cluster, a decimal lattice; and how what was planned is judged."""
 
 from fractions import Fraction
-from typing import Any
 
 import msgspec
 import numpy as np
 
-from depl.models.policy.result import PolicyResult
-from depl.models.problem.instance import Instance
-from depl.models.problem.laws import Empirical, Forbidden, ImprovementLaw, Zero
-from depl.models.problem.policy import Policy
+from depl.models.problem.laws import Forbidden, Zero
 from depl.models.solving.result import Termination
-from tests.oracles.policy_processes import Tree
 from tests.problems import atoms, instance, model, site
 
 
-def tiny(
-    small: ImprovementLaw | float,
-    large: ImprovementLaw | float,
-    *,
-    prices: tuple[float, float] = (1.0, 2.5),
-    **more: Any,
-) -> Instance:
+def tiny(small, large, *, prices=(1.0, 2.5), **more):
     """Models ``small`` and ``large`` on the cluster ``site``; an epoch costs the price of its model."""
     given = {"initial_loss": 1.0, "maximum_loss": 0.4, "quantile_level": 0.8, "round_deadline": 1.0}
     fixed = {"name": "tiny-policy", "clusters": site("site", 100, 1, 1), "datasets": {"data": 1}}
@@ -40,17 +29,17 @@ TWO = tiny(
 """Two models on one cluster, with few losses: the large one is needed for 0.9."""
 
 
-def random_tiny(rng: np.random.Generator, epochs: int | None = None, count: int = 2) -> Instance:
+def random_tiny(rng, epochs=None, count=2):
     """An instance at random: some with switches that cost or are forbidden, or a model that must be last."""
 
-    def law(mean: int) -> Empirical:
+    def law(mean):
         values = np.sort(rng.choice(np.arange(mean - 3, mean + 4), count, replace=False))
         weights = tuple(rng.integers(1, 4, count).astype(float).tolist()) if rng.random() < 0.5 else None
         return atoms(*(round(0.1 * int(x), 1) for x in values), weights=weights)
 
     kinds = Zero(), 0.1, atoms(0.0, 0.2), Forbidden()
     pairs = ("small", "large"), ("large", "small")
-    extra: dict[str, Any] = {"switches": {pair: kinds[int(rng.integers(0, 4))] for pair in pairs}}
+    extra = {"switches": {pair: kinds[int(rng.integers(0, 4))] for pair in pairs}}
     if rng.random() < 0.25:
         extra["deployable"] = ("large",)
     if rng.random() < 0.25:
@@ -66,7 +55,7 @@ def random_tiny(rng: np.random.Generator, epochs: int | None = None, count: int 
     )
 
 
-def judge(instance: Instance, tree: Tree, found: PolicyResult) -> None:
+def judge(instance, tree, found):
     """Everything that is claimed of the best policy, and of all of them, against the tree."""
     budget = instance.target.violation_budget
     if found.policy is None:
@@ -92,6 +81,6 @@ def judge(instance: Instance, tree: Tree, found: PolicyResult) -> None:
     assert float(ratio) <= found.ratio[1] * (1 + 1e-9)
 
 
-def claiming(policy: Policy, **claims: Any) -> Policy:
+def claiming(policy, **claims):
     """The same policy with other claims."""
     return msgspec.structs.replace(policy, certificate=msgspec.structs.replace(policy.certificate, **claims))

@@ -7,19 +7,16 @@ beyond. ``large`` is trained to the end, after epoch 3. Only ``large`` may be th
 """
 
 import math
-from collections.abc import Iterable
-from typing import Any
 
 from depl.models.policy.controller import Controller
-from depl.models.policy.decisions import Decision, Stop
+from depl.models.policy.decisions import Stop
 from depl.models.problem.policy import Policy
-from depl.models.traces.table import Traces
 from tests.cases.same_runs import table
 
 SMALL, LARGE = ("small", "site"), ("large", "site")
 
 
-def document(**changes: Any) -> dict[str, Any]:
+def document(**changes):
     """The file as plain data, with other top-level fields."""
     head = {"format": "depl-policy", "version": 1, "name": "by hand", "instance": "f" * 64}
     asked = {"maximum_loss": 0.3, "quantile_level": 0.9, "maximum_epochs": 3}
@@ -37,13 +34,13 @@ def document(**changes: Any) -> dict[str, Any]:
     return {**head, **asked, **priced, **told, **changes}
 
 
-def by_hand(**changes: Any) -> Policy:
+def by_hand(**changes):
     """The same as a policy."""
     fields = document(**changes)
     return Policy(**{name: value for name, value in fields.items() if name not in ("format", "version")})
 
 
-def forgetful(**changes: Any) -> Policy:
+def forgetful(**changes):
     """Nothing is retained of the first loss; the first epoch is trained, at a price of its own at the top."""
     nodes, first = document()["nodes"], training(SMALL, 1, 1.0, 0.0)
     rows = [{"upto": 18, "action": 0}, {"upto": 19, "action": 1}]
@@ -51,7 +48,7 @@ def forgetful(**changes: Any) -> Policy:
     return by_hand(nodes=nodes, **changes)
 
 
-def logarithmic() -> dict[str, Any]:
+def logarithmic():
     """One model, losses 2^-10, ..., 2^9 on the grid of their logarithms to base 2 (about), target 1/4."""
     step = 0.6931471805599453
     grid = {"scale": "log", "origin": -10 * step, "step": step, "cells": 20, "target": 8, "limit": -2 * step}
@@ -63,13 +60,7 @@ def logarithmic() -> dict[str, Any]:
     return document(grid=grid, nodes=nodes, maximum_epochs=2, maximum_loss=0.25)
 
 
-def training(
-    site: tuple[str, str],
-    following: int,
-    shift: float | None = None,
-    retention: float = 1.0,
-    price: float | None = None,
-) -> dict[str, Any]:
+def training(site, following, shift=None, retention=1.0, price=None):
     """A training of a node, by default with what is said above of ``small`` and ``large``."""
     usual = {"price": 2.5, "shift": -0.4} if site is LARGE else {"price": 1.0, "shift": -0.2}
     given = {name: value for name, value in (("price", price), ("shift", shift)) if value is not None}
@@ -77,13 +68,7 @@ def training(
     return {**place, **usual, **given, "retention": retention, "following": following}
 
 
-def node(
-    epoch: int,
-    site: tuple[str, str] | None,
-    trainings: tuple[dict[str, Any], ...],
-    rows: tuple[tuple[int, int], ...],
-    may_stop: bool | None = None,
-) -> dict[str, Any]:
+def node(epoch, site, trainings, rows, may_stop=None):
     """A node by its epoch, where that stood, what may follow and from which row on; LARGE may stop."""
     place = {} if site is None else {"model": site[0], "cluster": site[1]}
     return {
@@ -100,7 +85,7 @@ STEM = {"a": [2.0, 1.5, 1.1], "b": [2.0, 1.9, 1.6], "c": [1.0, 0.9, 0.8], "d": [
 AFTER = {1: [0.9, 0.7], 2: [0.6]}
 
 
-def branches(seeds: str = "abcd", switches: tuple[int, ...] = (1, 2)) -> Traces:
+def branches(seeds="abcd", switches=(1, 2)):
     """Branches that switch after epochs 1 and 2 and end after epoch 3; the second stage has given losses."""
     found = [(f"{seed}/{switch}", seed, switch) for seed in seeds for switch in switches]
     losses = {name: [*STEM[seed][: switch + 1], *AFTER[switch]] for name, seed, switch in found}
@@ -108,7 +93,7 @@ def branches(seeds: str = "abcd", switches: tuple[int, ...] = (1, 2)) -> Traces:
     return table(losses, 0, **pairs)
 
 
-def replayed(scale: str = "loss", first: Any = None, state: str = "observed") -> Policy:
+def replayed(scale="loss", first=None, state="observed"):
     """Trains big once; switches up to a loss of 1.7, else trains big again; then trains small."""
     limit = 0.95 if scale == "loss" else math.log(0.95)
     nodes = [
@@ -122,7 +107,7 @@ def replayed(scale: str = "loss", first: Any = None, state: str = "observed") ->
     return by_hand(maximum_loss=0.95, state=state, grid=grid, nodes=nodes)
 
 
-def led_by(controller: Controller, *losses: Any) -> Controller:
+def led_by(controller, *losses):
     """The controller after as many of these losses as it asks for; None: an l(0) that was not evaluated."""
     for loss in losses:
         if isinstance(controller.decision, Stop):
@@ -131,7 +116,7 @@ def led_by(controller: Controller, *losses: Any) -> Controller:
     return controller
 
 
-def decide(policy: Any, losses: Iterable[Any]) -> Decision:
+def decide(policy, losses):
     """What a policy decides after the last of some losses."""
     decision = led_by(Controller(policy), *losses).decision
     assert decision is not None
@@ -145,7 +130,7 @@ FIRST, SECOND = ("p50", "edge"), ("p75", "far-edge")
 _STEP, _CELLS = 0.05, 80
 
 
-def digits_policy(last: int = LAST, target: float = TARGET, switch: float = SWITCH) -> dict[str, Any]:
+def digits_policy(last=LAST, target=TARGET, switch=SWITCH):
     """It trains p50 on the edge while the loss is above 1, then p75 on the far edge, until 0.45 or the end.
 
     Only p75 may be the last. The state is the observed loss, in steps of 0.05. A run that goes on after
@@ -169,9 +154,7 @@ def digits_policy(last: int = LAST, target: float = TARGET, switch: float = SWIT
     return document(name="digits by hand", **asked, **told)
 
 
-def decided(
-    losses: list[float], target: float = TARGET, switch: float = SWITCH, last: int = LAST
-) -> list[str]:
+def decided(losses, target=TARGET, switch=SWITCH, last=LAST):
     """What each epoch trains under the policy, worked out from the losses l(0), l(1), ... by its words."""
     models = ["p50"]
     for epoch, loss in enumerate(losses[1:], start=1):
@@ -181,7 +164,7 @@ def decided(
     return models
 
 
-def _rounded_up(loss: float) -> float:
+def _rounded_up(loss):
     """To the grid, in whole hundredths, so that nothing depends on the last bit."""
     hundredths = round(loss * 1e8)
     step = round(_STEP * 1e8)

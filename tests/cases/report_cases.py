@@ -1,28 +1,19 @@
 """Evidence for tests of the report: made-up attempts of the paper's suites, and records of cases."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
-
 import msgspec
 from matplotlib.figure import Figure
 
 from depl.benchmarks.analysis.table import Table
 from depl.benchmarks.figures.drawing import Drawing
-from depl.benchmarks.measure.attempt import Attempt
 from depl.benchmarks.measure.results import Record
-from depl.benchmarks.report.evidence import Evidence, evidence_of
+from depl.benchmarks.report.evidence import evidence_of
 from tests.cases.attempts_factory import MACHINE, attempt_of
 
 TARGETS = (5.0, 9.0, 13.0)
 METHODS = ("depl", "depl-paper", "expected-greedy", "expected-cost")
 
 
-def plan(
-    cost: float | None,
-    epochs: Sequence[int] = (0, 0, 4),
-    violation: float = 0.005,
-    **measures: float,
-) -> dict[str, Any]:
+def plan(cost, epochs=(0, 0, 4), violation=0.005, **measures):
     """Fields of an attempt: a plan with so many epochs of fast-unsteady, intermediate and slow-steady."""
     if cost is None:
         return {"cost": None}
@@ -36,12 +27,7 @@ def plan(
     }
 
 
-def paper(
-    plans: Mapping[str, Sequence[dict[str, Any]]],
-    family: str = "paper-alexnet",
-    suite: str = "paper",
-    label: str = "family",
-) -> list[Attempt]:
+def paper(plans, family="paper-alexnet", suite="paper", label="family"):
     """Attempts of a family: for each method a plan at each target; that of ``exact`` is proved optimal."""
     return [
         attempt_of(
@@ -57,12 +43,12 @@ def paper(
     ]
 
 
-def costs(**by_method: Sequence[float | None]) -> dict[str, list[dict[str, Any]]]:
+def costs(**by_method):
     """Plans that differ in cost alone; underscores in names stand for hyphens."""
     return {name.replace("_", "-"): [plan(cost) for cost in at] for name, at in by_method.items()}
 
 
-def record(case: str, **values: Any) -> Record:
+def record(case, **values):
     """A record of a case with such values."""
     return Record(
         case=case,
@@ -82,12 +68,12 @@ def record(case: str, **values: Any) -> Record:
     )
 
 
-def evidence(attempts: Sequence[Attempt] = (), *records: Record) -> Evidence:
+def evidence(attempts=(), *records):
     """Evidence of these."""
     return evidence_of(attempts, records)
 
 
-def moved(attempts: Sequence[Attempt], **changes: Any) -> list[Attempt]:
+def moved(attempts, **changes):
     """The attempts with other fields."""
     return [msgspec.structs.replace(attempt, **changes) for attempt in attempts]
 
@@ -102,7 +88,7 @@ ATTEMPTS = [
 RECORD = record("prediction-sets", comparisons=[{"mean_verdict": "smaller"}], equal_work_change=0.02)
 
 
-def drawn(name: str) -> Drawing:
+def drawn(name):
     """A figure of one line, with its table."""
     figure = Figure()
     figure.subplots().plot([1, 2], [3, 4])

@@ -1,7 +1,5 @@
 """Runs of one model on one cluster, of which some may be there again, and a setup that goes with them."""
 
-from collections.abc import Mapping, Sequence
-
 import numpy as np
 
 from depl.models.traces.table import Traces
@@ -16,13 +14,7 @@ LOSSES = (
 """Of 24 runs after epochs 1 to 6."""
 
 
-def table(
-    runs: Mapping[str, Sequence[float]],
-    first: int = 1,
-    pairs: Sequence[tuple[str, str]] = (("net", "edge"),) * 6,
-    provenance: Mapping[str, str] | None = None,
-    **others: Sequence[tuple[str, str]],
-) -> Traces:
+def table(runs, first=1, pairs=(("net", "edge"),) * 6, provenance=None, **others):
     """Runs with these losses from epoch ``first`` on, of a schedule, or of one under the name of the run."""
     rows = [
         (name, epoch, *others.get(name, pairs)[max(epoch - 1, 0)], loss)
@@ -33,7 +25,7 @@ def table(
     return Traces(run, np.array(epoch), model, cluster, np.array(loss), provenance=provenance or {})
 
 
-def named(losses=LOSSES, prefix: str = "r") -> dict[str, list[float]]:
+def named(losses=LOSSES, prefix="r"):
     return {f"{prefix}{index}": list(row) for index, row in enumerate(losses)}
 
 

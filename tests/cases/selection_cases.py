@@ -2,14 +2,12 @@
 
 import math
 
-import numpy as np
-
 from depl.heuristics.data.epochs_needed import NeededEpochs
-from depl.heuristics.data.problem import SelectionProblem, selection_of_numbers
+from depl.heuristics.data.problem import selection_of_numbers
 from depl.models.problem.learning import InverseLogDataLaw, LogDataLaw, PowerDataLaw
 
 
-def interior_selection(rng: np.random.Generator, size: int, law: str) -> SelectionProblem:
+def interior_selection(rng, size, law):
     """Communication about as expensive as computing on all data, so that a part of many datasets is best.
 
     The parameters of the law are fixed: a = ln(4 sum q), b = 1, Q0 = 5; Q0 = 1; p = 1/2.

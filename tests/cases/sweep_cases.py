@@ -2,13 +2,12 @@
 
 import contextlib
 import textwrap
-from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from depl.benchmarks.measure.attempt import Attempt, Job, Request
+from depl.benchmarks.measure.attempt import Request
 from depl.benchmarks.measure.store import write_attempts
 from depl.benchmarks.measure.tasks import jobs_of
 from depl.models.solving import methods
@@ -107,22 +106,14 @@ SUITE = Suite(
 
 
 @contextlib.contextmanager
-def own_registry() -> Iterator[None]:
+def own_registry():
     """Methods that are registered inside the block are forgotten after it."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(methods, "_REGISTRY", dict(methods._REGISTRY))
         yield
 
 
-def users_file(
-    folder: Path,
-    *,
-    count: int = 2,
-    pause: float = 0.0,
-    limit: float = 1.0,
-    period: int = 10,
-    moods: str = "{3: aborts, 5: leaves, 7: hangs}",
-) -> str:
+def users_file(folder, *, count=2, pause=0.0, limit=1.0, period=10, moods="{3: aborts, 5: leaves, 7: hangs}"):
     """Write the user's file; its methods are named after the folder, so that every test has its own."""
     prefix = f"{folder.name}-"
     path = folder / "users.py"
@@ -131,24 +122,24 @@ def users_file(
     return str(path)
 
 
-def users_request(source: str, configurations: tuple[str, ...], grace: float = 1.0) -> Request:
+def users_request(source, configurations, grace=1.0):
     """The user's suite by these of its configurations."""
     return Request(suites=("users",), configurations=configurations, grace=grace, imports=(source,))
 
 
-def paper_jobs(methods: tuple[str, ...], instances: str = "paper-alexnet-9") -> list[Job]:
+def paper_jobs(methods, instances="paper-alexnet-9"):
     """Shipped instances that are solved at once."""
     return jobs_of(Request(suites=("paper",), configurations=methods, instances=instances))
 
 
-def write_store(path: str | Path, attempts: Iterable[Attempt], request: Request | None = None) -> None:
+def write_store(path, attempts, request=None):
     """A file of attempts, with what it was made for."""
     write_attempts(Path(path), attempts, request)
 
 
-def write_suites(attempts: Iterable[Attempt], folder: Path) -> list[Path]:
+def write_suites(attempts, folder):
     """A compressed file for each study, as they are committed."""
-    by_suite: dict[str, list[Attempt]] = {}
+    by_suite = {}
     for attempt in attempts:
         by_suite.setdefault(attempt.task.suite, []).append(attempt)
     paths = []
@@ -158,7 +149,7 @@ def write_suites(attempts: Iterable[Attempt], folder: Path) -> list[Path]:
     return paths
 
 
-def blanks(count: int) -> list:
+def blanks(count):
     """Attempts that were never made: of different tasks, crashed."""
     blank = paper_jobs(("exact",))[0].blank
     tasks = [msgspec.structs.replace(blank.task, seed=seed) for seed in range(count)]

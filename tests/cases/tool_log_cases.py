@@ -3,11 +3,10 @@
 import gzip
 import shutil
 import tarfile
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from depl.models.tool_logs.importing import Choices, Imported, import_logs
+from depl.models.tool_logs.importing import Choices, import_logs
 from tests import problems
 
 LOGS = Path(__file__).resolve().parents[1] / "data" / "tool_logs"
@@ -49,7 +48,7 @@ EVERY = {
 """All logs that are committed, by names that begin with those of the tools."""
 
 
-def unpacked(logged: Logged, folder: Path) -> Path:
+def unpacked(logged, folder):
     """Where the logs are: where they were committed, or unpacked in the folder."""
     path = LOGS / logged.path
     if path.name.endswith(".tar.gz"):
@@ -64,7 +63,7 @@ def unpacked(logged: Logged, folder: Path) -> Path:
     return path
 
 
-def put(folder: Path, files: Mapping[str, str | bytes]) -> Path:
+def put(folder, files):
     """What is to be read: the file, or the folder where there are several."""
     path = folder
     for name, content in files.items():
@@ -74,20 +73,20 @@ def put(folder: Path, files: Mapping[str, str | bytes]) -> Path:
     return folder if len(files) > 1 else path
 
 
-def read(path: Path, **choices: Any) -> Imported:
+def read(path, **choices):
     """What is read of a file or folder, all of it one stage unless stages are told."""
     return import_logs([str(path)], Choices(**{"loss": "loss", "stages": ("net@edge",)} | choices))
 
 
-def refusal(path: Path, **choices: Any) -> str:
+def refusal(path, **choices):
     """What is said in place of reading it."""
     return str(problems.refusal(read, path, **choices))
 
 
-def losses_of(found: Imported) -> dict[str, dict[int, float]]:
+def losses_of(found):
     """Losses of every run by epoch."""
     traces = found.traces
-    losses: dict[str, dict[int, float]] = {run: {} for run in traces.runs}
+    losses = {run: {} for run in traces.runs}
     for run, epoch, loss in zip(traces.run, traces.epoch.tolist(), traces.loss.tolist(), strict=True):
         losses[run][epoch] = loss
     return losses

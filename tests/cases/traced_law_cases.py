@@ -5,13 +5,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from depl.models.problem.plan import Plan
-from depl.models.problem.traced_law import FittedJump, FittedStep, RecordedRun, TracedLaw
+from depl.models.problem.traced_law import FittedJump, FittedStep, TracedLaw
 from depl.models.verifier.distribution import tail_probability
 from depl.models.verifier.laws import decimal
 from depl.models.verifier.traces import traced_loss
 from tests.cases.memory_cases import FAR, FULL, every_schedule, instance_of, random_law, run_of
-from tests.oracles.traced_law import Oracle, Schedule
+from tests.oracles.traced_law import Oracle
 from tests.problems import plan
 
 READINGS = [
@@ -35,7 +34,7 @@ COUNTS = [
 """How runs are counted in them."""
 
 
-def reading(seed: int) -> dict[str, object]:
+def reading(seed):
     """One of all ways to read a law and to count its runs."""
     found = {**READINGS[seed % len(READINGS)], **COUNTS[(seed + seed // len(READINGS)) % len(COUNTS)]}
     if found["residuals"] == "independent":  # which count no whole runs
@@ -43,13 +42,9 @@ def reading(seed: int) -> dict[str, object]:
     return found
 
 
-Case = tuple[TracedLaw, Oracle, list[Schedule]]
-"""A law, its oracle and all its supported schedules of up to four epochs."""
-
-
 @functools.cache
-def cases(count: int) -> list[Case]:
-    """Random laws under all readings."""
+def cases(count):
+    """Random laws under all readings, each with its oracle and its supported schedules of up to 4 epochs."""
     found = []
     for seed in range(count):
         document = random_law(np.random.default_rng(1000 + seed), **reading(seed))
@@ -59,7 +54,7 @@ def cases(count: int) -> list[Case]:
     return found
 
 
-def verified(document: TracedLaw, schedule: Schedule, maximum: float) -> Fraction:
+def verified(document, schedule, maximum):
     """P(l(K) > maximum) by the verifier, which has the atoms exactly."""
     found = traced_loss(document, schedule)
     assert found.outside is None
@@ -69,12 +64,12 @@ def verified(document: TracedLaw, schedule: Schedule, maximum: float) -> Fractio
     return found.beyond + (1 - found.beyond) * Fraction(tail.lower)
 
 
-def plan_of(schedule: Schedule) -> Plan:
+def plan_of(schedule):
     held = dict.fromkeys(sorted({name for _, name in schedule}), ("data",))
     return plan(*((*pair, 2.0 + k) for k, pair in enumerate(schedule)), data=held)
 
 
-def halves(count: int = 8, **fields: object) -> TracedLaw:
+def halves(count=8, **fields):
     """``count`` runs full-far of losses 4, 3 or 2, 1 or 2, by turns; all residuals are zero or one half.
 
     Retention 0 after the switch: what the first stage lends does not matter then.
@@ -83,7 +78,7 @@ def halves(count: int = 8, **fields: object) -> TracedLaw:
     return full_then_far(runs, 0.0, **fields)
 
 
-def full_then_far(runs: list[RecordedRun], retention: float, **fields: object) -> TracedLaw:
+def full_then_far(runs, retention, **fields):
     """A law of runs full-far: l(1) = 0.5 + 0.5 l(0) + e, then l(2) = 1.5 + retention l(1) + e."""
     jump = FittedJump(
         previous_model="full",

@@ -3,24 +3,21 @@
 import msgspec
 import numpy as np
 
-from depl.models.exact.sampled import SampledProblem
-from depl.models.problem.plan import Claims, Plan, ScenarioClaim
+from depl.models.problem.plan import Claims, ScenarioClaim
 from depl.models.scenarios.draws import (
-    Scenarios,
     allowed_misses,
     count_misses,
     given_scenarios,
     scenario_losses,
 )
-from depl.models.verifier.scenarios import DrawnSample, given_sample
-from depl.models.verifier.verify import Finding, Report
+from depl.models.verifier.scenarios import given_sample
 from tests.oracles.search import sampled
 from tests.problems import drawn
 
 changed = msgspec.structs.replace
 
 
-def claim_of(instance, scenarios: Scenarios, plan: Plan, **changes) -> ScenarioClaim:
+def claim_of(instance, scenarios, plan, **changes):
     fields = {
         "size": len(scenarios),
         "misses": count_misses(instance, scenario_losses(instance, scenarios, plan)),
@@ -32,37 +29,37 @@ def claim_of(instance, scenarios: Scenarios, plan: Plan, **changes) -> ScenarioC
     return ScenarioClaim(**(fields | changes))
 
 
-def claiming(instance, scenarios: Scenarios, plan: Plan, **changes) -> Plan:
+def claiming(instance, scenarios, plan, **changes):
     return changed(plan, claims=Claims(scenarios=claim_of(instance, scenarios, plan, **changes)))
 
 
-def altered(plan: Plan, part: str | None = None, **changes) -> Plan:
+def altered(plan, part=None, **changes):
     """A plan with other numbers in its claims, or in one part of them."""
     if part is not None:
         changes = {part: changed(getattr(plan.claims, part), **changes)}
     return changed(plan, claims=changed(plan.claims, **changes))
 
 
-def own(instance, gains: list[list[float]], decimals: int | None = None) -> Scenarios:
+def own(instance, gains, decimals=None):
     """Scenarios of the user's own for one model: a row per scenario, an entry per epoch."""
     return given_scenarios(instance, np.array(gains)[:, :, None], decimals=decimals)
 
 
-def arrays(scenarios: Scenarios) -> tuple[np.ndarray, np.ndarray]:
+def arrays(scenarios):
     return scenarios.improvements, scenarios.switch_losses
 
 
-def the(report: Report, equation: str) -> Finding:
+def the(report, equation):
     """The only finding on an equation or a claim."""
     (found,) = (finding for finding in report.findings if finding.equation == equation)
     return found
 
 
-def failing(report: Report) -> set[str]:
+def failing(report):
     return {finding.equation for finding in report.failures}
 
 
-def problems(seed: int, count: int) -> list[SampledProblem]:
+def problems(seed, count):
     """So small that all sequences can be written out; some go on from a model, half are rounded."""
     found = []
     ranges = {"maximum_epochs": (2, 3), "clusters": (1, 2), "datasets": (1, 2), "models": 2}
@@ -72,5 +69,5 @@ def problems(seed: int, count: int) -> list[SampledProblem]:
     return found
 
 
-def sample_of(problem: SampledProblem) -> DrawnSample:
+def sample_of(problem):
     return given_sample(arrays(problem.scenarios), problem.scenarios.decimals)

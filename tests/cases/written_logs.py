@@ -5,13 +5,11 @@ import json
 import sqlite3
 import struct
 import zlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
 
 from depl.models.tool_logs.binary_logs import BLOCK, HEADER, masked_checksum
 
 
-def varint(value: int) -> bytes:
+def varint(value):
     """A whole number as protocol buffers have it."""
     found = b""
     while value > 127:
@@ -20,37 +18,37 @@ def varint(value: int) -> bytes:
     return found + bytes([value])
 
 
-def told(number: int, content: bytes | int) -> bytes:
+def told(number, content):
     """A field of bytes, or of a whole number."""
     if isinstance(content, int):
         return varint(number << 3) + varint(content % (1 << 64))
     return varint(number << 3 | 2) + varint(len(content)) + content
 
 
-def record(data: bytes) -> bytes:
+def record(data):
     """A record of an event file."""
     size = struct.pack("<Q", len(data))
     sums = [struct.pack("<I", masked_checksum(part)) for part in (size, data)]
     return size + sums[0] + data + sums[1]
 
 
-def as_number(value: float) -> bytes:
+def as_number(value):
     """A scalar as it was logged before tensors."""
     return varint(2 << 3 | 5) + struct.pack("<f", value)
 
 
-def event(step: int, tag: str, value: float | bytes) -> bytes:
+def event(step, tag, value):
     """A record of a step with a number, or with the bytes of another value."""
     packed = value if isinstance(value, bytes) else as_number(value)
     return record(told(2, step) + told(5, told(1, told(1, tag.encode()) + packed)))
 
 
-def events(tag: str, losses: Iterable[float], first: int = 1, width: int = 1) -> bytes:
+def events(tag, losses, first=1, width=1):
     """A record for every loss."""
     return b"".join(event(k * width, tag, loss) for k, loss in enumerate(losses, start=first))
 
 
-def offline(*records: bytes) -> bytes:
+def offline(*records):
     """A log of records in blocks of 32 KiB."""
     data = b":W&B\xbe\xe1\x00"
     for content in records:
@@ -69,27 +67,22 @@ def offline(*records: bytes) -> bytes:
     return data
 
 
-def history(values: Mapping[str, object]) -> bytes:
+def history(values):
     """A record of what was logged together."""
     items = [told(1, key.encode()) + told(16, json.dumps(value).encode()) for key, value in values.items()]
     return told(2, b"".join(told(1, item) for item in items))
 
 
-def inspected(**more: object) -> str:
+def inspected(**more):
     """A record that ``wandb leet inspect --json`` shows."""
     return json.dumps({"num": 1, **more}, ensure_ascii=False) + "\n"
 
 
-Metric = tuple[object, object, object, object]
-"""Step, key, value, and whether the value is NaN."""
+def stored(runs, params=(), more=""):
+    """A store of mlflow, with identifiers, names and metrics of its runs; parameters are of run ``r``.
 
-
-def stored(
-    runs: Iterable[tuple[str, object, Sequence[Metric]]],
-    params: Sequence[tuple[object, object]] = (),
-    more: str = "",
-) -> bytes:
-    """A store of mlflow, with identifiers, names and metrics of its runs; parameters are of run ``r``."""
+    A metric is its step, key and value, and whether the value is NaN.
+    """
     with contextlib.closing(sqlite3.connect(":memory:")) as base:
         base.execute("CREATE TABLE runs (run_uuid, name, start_time, lifecycle_stage)")
         base.execute("CREATE TABLE metrics (run_uuid, step, key, value, is_nan, timestamp)")
@@ -103,15 +96,10 @@ def stored(
         return base.serialize()
 
 
-def store(
-    metrics: Sequence[Metric] = ((1, "loss", 0.5, 0),),
-    name: object = "a",
-    params: Sequence[tuple[object, object]] = (),
-    more: str = "",
-) -> Callable[[Path], Path]:
+def store(metrics=((1, "loss", 0.5, 0),), name="a", params=(), more=""):
     """How to make a store with one run in a folder."""
 
-    def make(folder: Path) -> Path:
+    def make(folder):
         (folder / "mlflow.db").write_bytes(stored([("r", name, metrics)], params, more))
         return folder / "mlflow.db"
 

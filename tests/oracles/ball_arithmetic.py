@@ -7,15 +7,13 @@ Chernoff's bound at a period so long that this suffices.
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
 
 import flint
 import numpy as np
 from flint import acb, arb
 
 from depl.models.foundation.errors import NotCoveredError
-from depl.models.problem.epochs import Term
-from depl.models.problem.laws import Empirical, InverseGamma, Law, Lognormal, Normal, StudentT
+from depl.models.problem.laws import Empirical, InverseGamma, Lognormal, Normal, StudentT
 from depl.models.risk.contour import cumulant
 
 BITS = 110
@@ -24,7 +22,7 @@ BITS = 110
 _GUARD_BITS, _LAST = 30, 8
 
 
-def transform(law: Law, z: acb, bits: int = BITS) -> acb:
+def transform(law, z, bits=BITS):
     """E exp(-z X) with about ``bits`` correct bits; Re z > 0 for the inverse gamma and the lognormal.
 
     Raises
@@ -35,7 +33,7 @@ def transform(law: Law, z: acb, bits: int = BITS) -> acb:
     return _converged(law, z, bits, bits + _GUARD_BITS)[0]
 
 
-def mean(law: Law) -> arb:
+def mean(law):
     """E X as a ball, at the working precision."""
     if isinstance(law, InverseGamma):
         shape, scale = _shape_scale(law)
@@ -53,7 +51,7 @@ def mean(law: Law) -> arb:
     return _student_integral(law, lambda x: x).real / _student_integral(law, lambda x: acb(1)).real
 
 
-def error_of(law: Law, z: complex | acb, value: complex, bits: int = BITS) -> float:
+def error_of(law, z, value, bits=BITS):
     """|value - log E exp(-z (X - E X))| modulo 2 pi i, rounded up."""
     with flint.ctx.workprec(bits + _GUARD_BITS):
         argument = z if isinstance(z, acb) else acb(z.real, z.imag)
@@ -63,7 +61,7 @@ def error_of(law: Law, z: complex | acb, value: complex, bits: int = BITS) -> fl
         return float(abs(difference - acb(0, 2 * turns * arb.pi())).upper())
 
 
-def distribution_function(law: Law, x: acb) -> acb:
+def distribution_function(law, x):
     """P(X <= x) of an inverse gamma, lognormal or normal law, continued to complex x."""
     if isinstance(law, InverseGamma):
         shape, scale = _shape_scale(law)
@@ -93,17 +91,10 @@ class BallSum:
         Least number of correct bits of every transform.
     """
 
-    def __init__(
-        self,
-        terms: Sequence[tuple[Term, int]],
-        probability: float,
-        deviation: float,
-        digits: float = 22.0,
-        bits: int = BITS,
-    ) -> None:
+    def __init__(self, terms, probability, deviation, digits=22.0, bits=BITS):
         self._pairs = [(term, count) for term, count in terms if count]
         self._bits = max(int(digits * 3.33) + 40, bits)
-        self._precisions: dict[Law, int] = {}
+        self._precisions = {}
         wanted = math.log(probability) - digits * math.log(10)
         with flint.ctx.workprec(self._bits + _GUARD_BITS):
             parts = (count * arb(term.coefficient) * mean(term.law) for term, count in self._pairs)
@@ -113,7 +104,7 @@ class BallSum:
             self._values, self._tail = self._until(wanted - self._abscissa * deviation)
             self._chernoff = self._product(acb(self._tilt)).real
 
-    def probability(self, deviation: float | arb) -> arb:
+    def probability(self, deviation):
         """Ball that contains P(G - E G <= deviation)."""
         with flint.ctx.workprec(self._bits + _GUARD_BITS):
             y, c, period = arb(deviation), arb(self._abscissa), 2 * arb.pi() / self._spacing
@@ -126,14 +117,14 @@ class BallSum:
             total = (total * self._spacing / arb.pi() + (-self._tail).union(self._tail)) * (c * y).exp()
             return total + (-alias - low).union(arb(0))
 
-    def _until(self, goal: float) -> tuple[list[acb], arb]:
+    def _until(self, goal):
         """E exp(-s Y) / s at the nodes, until a bound of what others add is below exp(``goal``), and that.
 
         In log t the modulus of a decaying law falls ever faster: where it falls like 1 / t**2 already, what
         follows the node n is n times its size at most. Of the last nodes the largest counts, as atoms may
         vanish at one.
         """
-        found: list[acb] = []
+        found = []
         while True:
             s = acb(self._abscissa, len(found) * self._spacing)
             found.append(self._product(s) / s)
@@ -144,7 +135,7 @@ class BallSum:
                 if 4 * size < half and float(left.log().upper()) < goal:
                     return found, left
 
-    def _product(self, s: acb) -> acb:
+    def _product(self, s):
         """E exp(-s Y)."""
         # Logarithms, because the radii of long complex products double every second factor.
         exponent = s * self.expectation
@@ -156,9 +147,7 @@ class BallSum:
         return exponent.exp()
 
 
-def _line(
-    pairs: Sequence[tuple[Term, int]], log_probability: float, deviation: float, wanted: float
-) -> tuple[float, float, float]:
+def _line(pairs, log_probability, deviation, wanted):
     """Abscissa, abscissa of the Chernoff bound, period."""
     variances = [term.law.moments().variance for term, _ in pairs]
     means = [term.law.moments().mean for term, _ in pairs]
@@ -180,7 +169,7 @@ def _line(
     return abscissa, float(rates[later][best]), period
 
 
-def _converged(law: Law, z: acb, bits: int, precision: int) -> tuple[acb, int]:
+def _converged(law, z, bits, precision):
     """The transform with ``bits`` correct bits, and the working precision that it took."""
     while precision <= 64 * bits:
         with flint.ctx.workprec(precision):
@@ -191,7 +180,7 @@ def _converged(law: Law, z: acb, bits: int, precision: int) -> tuple[acb, int]:
     raise NotCoveredError(f"the transform of {law} at {z.str(10)} does not converge")
 
 
-def _transform(law: Law, z: acb) -> acb:
+def _transform(law, z):
     if isinstance(law, InverseGamma):
         shape, scale = _shape_scale(law)
         u = z * scale
@@ -211,12 +200,12 @@ def _transform(law: Law, z: acb) -> acb:
     return above / _student_integral(law, lambda x: acb(1)) * (-z * law.location).exp()
 
 
-def _lognormal_transform(law: Lognormal, z: acb) -> acb:
+def _lognormal_transform(law, z):
     """Rigorous quadrature of the normal density of (log X - mu) / sigma on [-R, R], and its tails."""
     mu, variance = _log_parameters(law)
     sigma, expectation = variance.sqrt(), (mu + variance / 2).exp()
 
-    def integrand(x: acb, _: bool) -> acb:
+    def integrand(x, _):
         return (-x * x / 2 - z * ((sigma * x + mu).exp() - expectation)).exp()
 
     tilt, room = z.real * expectation * sigma, 1.4 * flint.ctx.prec + 60
@@ -238,20 +227,20 @@ def _lognormal_transform(law: Lognormal, z: acb) -> acb:
     return total / (2 * arb.pi()).sqrt() * (-z * expectation).exp()
 
 
-def _student_integral(law: StudentT, factor: Callable[[acb], acb]) -> acb:
+def _student_integral(law, factor):
     """Integral of factor(x) (1 + ((x - location) / scale)^2 / nu)^(-(nu + 1) / 2) over the interval."""
     if law.lower is None or law.upper is None:
         raise NotCoveredError("an untruncated Student-t has no transform")
     location, scale, nu = arb(law.location), arb(law.scale), arb(law.degrees_of_freedom)
 
-    def integrand(x: acb, analytic: bool) -> acb:
+    def integrand(x, analytic):
         standard = (x - location) / scale
         return ((1 + standard * standard / nu).log(analytic=analytic) * (-(nu + 1) / 2)).exp() * factor(x)
 
     return acb.integral(integrand, law.lower, law.upper, eval_limit=10**6, depth_limit=2000)
 
 
-def _shape_scale(law: InverseGamma) -> tuple[arb, arb]:
+def _shape_scale(law):
     if law.shape is not None and law.scale is not None:
         return arb(law.shape), arb(law.scale)
     expectation, variance = (arb(value) for value in law.moments())
@@ -259,7 +248,7 @@ def _shape_scale(law: InverseGamma) -> tuple[arb, arb]:
     return shape, expectation * (shape - 1)
 
 
-def _log_parameters(law: Lognormal) -> tuple[arb, arb]:
+def _log_parameters(law):
     """Mean and variance of the logarithm."""
     if law.log_mean is not None and law.log_variance is not None:
         return arb(law.log_mean), arb(law.log_variance)
@@ -268,7 +257,7 @@ def _log_parameters(law: Lognormal) -> tuple[arb, arb]:
     return expectation.log() - log_variance / 2, log_variance
 
 
-def _atoms(law: Empirical) -> tuple[list[arb], list[arb]]:
+def _atoms(law):
     weights = [arb(1)] * len(law.values) if law.weights is None else [arb(w) for w in law.weights]
     total = sum(weights, arb(0))
     return [arb(x) for x in law.values], [weight / total for weight in weights]

@@ -5,10 +5,9 @@ import math
 import networkx
 
 from depl.heuristics.submodular.families import Graph
-from depl.heuristics.submodular.function import SetFunction
 
 
-def graph_of(function: SetFunction) -> Graph:
+def graph_of(function):
     """The arcs and groups behind a cut, a coverage or a quadratic."""
     graph = getattr(function.gains, "__self__", None)
     if not isinstance(graph, Graph):
@@ -16,7 +15,7 @@ def graph_of(function: SetFunction) -> Graph:
     return graph
 
 
-def least_value(function: SetFunction) -> float:
+def least_value(function):
     """min f: an element is in the set iff its vertex is on the side of the source.
 
     A weight u >= 0 is an arc to the sink, u < 0 an arc from the source and a constant; a group costs an arc
@@ -25,7 +24,7 @@ def least_value(function: SetFunction) -> float:
     data, graph, least = graph_of(function), networkx.DiGraph(), float(function.start)
     graph.add_nodes_from(("source", "sink"))
 
-    def add(tail: object, head: object, capacity: float) -> None:
+    def add(tail, head, capacity):
         known = graph.get_edge_data(tail, head, {"capacity": 0.0})["capacity"]
         graph.add_edge(tail, head, capacity=known + capacity)
 

@@ -13,20 +13,17 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import NamedTuple
 
-from depl.models.problem.instance import Instance
 from depl.models.problem.laws import Deterministic, Empirical, Forbidden, Zero
 from depl.models.problem.learning import ConstantImprovement
-from depl.models.problem.policy import Policy
-from depl.models.problem.traced_law import TracedLaw
 from tests.oracles.traced_law import FEWEST, Oracle, Place, Section, Trained, regressor
 
 Point = tuple[Fraction, Fraction]
 """Expected cost, and probability that the target is not reached."""
 
 
-def hull(points: Iterable[Point]) -> list[Point]:
+def hull(points):
     """The points that are best at some price of a failure, from the cheapest on."""
-    found: list[Point] = []
+    found = []
     for cost, failure in sorted(set(points)):
         if found and failure >= found[-1][1]:
             continue
@@ -43,9 +40,9 @@ Kept = Callable[[Iterable[Point]], Collection[Point]]
 """What is kept of the policies from somewhere on: `hull`, or ``set`` for all of them."""
 
 
-def mixed(rows: Iterable[tuple[Fraction, Iterable[Point]]], kept: Kept) -> Collection[Point]:
+def mixed(rows, kept):
     """All means of one point of every row, with the probabilities of the rows."""
-    found: Collection[Point] = [(Fraction(0), Fraction(0))]
+    found = [(Fraction(0), Fraction(0))]
     for share, points in rows:
         found = kept((cost + share * c, failure + share * f) for cost, failure in found for c, f in points)
     return found
@@ -57,7 +54,7 @@ MET = Fraction(1, 10**9)
 EDGE = 1e-6
 
 
-def exact(number: float) -> Fraction:
+def exact(number):
     """The decimal that was written."""
     return Fraction(repr(float(number)))
 
@@ -102,27 +99,27 @@ class Tree:
     kept: Kept = hull
     _points: dict[State, Collection[Point]] = field(default_factory=dict)
 
-    def met(self, state: State) -> bool:
+    def met(self, state):
         return self.may_stop(state.mode) and state.loss <= self.limit + MET
 
-    def options(self, state: State) -> list[Move]:
+    def options(self, state):
         if state.epoch == self.epochs or self.met(state):
             return []
         return self.moves(state.epoch, state.mode)
 
-    def may_quit(self, state: State) -> bool:
+    def may_quit(self, state):
         return self.met(state) or self.abandon_at_start or state.epoch > 0 or not self.options(state)
 
-    def after(self, state: State, move: Move) -> list[tuple[Fraction, State]]:
+    def after(self, state, move):
         mean = move.shift + move.retention * state.loss
         return [(share, State(state.epoch + 1, move.mode, mean + e)) for e, share in move.atoms]
 
-    def ended(self, state: State) -> Point:
+    def ended(self, state):
         return Fraction(0), Fraction(0 if self.met(state) else 1)
 
     # -- all policies ------------------------------------------------------------------------------------
 
-    def points(self, state: State) -> Collection[Point]:
+    def points(self, state):
         """C and F of the policies from a state on."""
         if state not in self._points:
             found = [self.ended(state)] if self.may_quit(state) else []
@@ -132,19 +129,19 @@ class Tree:
             self._points[state] = self.kept(found)
         return self._points[state]
 
-    def begun(self, start: Beginning) -> Collection[Point]:
+    def begun(self, start):
         """C and F of the policies that begin so."""
         rows = ((share, self.points(State(0, start.mode, loss))) for loss, share in start.losses.items())
         return mixed(rows, self.kept)
 
-    def policies(self) -> Collection[Point]:
+    def policies(self):
         """C and F of the policies."""
         return self.kept(point for start in self.starts for point in self.begun(start))
 
-    def least_failure(self) -> Fraction:
+    def least_failure(self):
         return min(failure for _, failure in self.policies())
 
-    def best(self, rho: Fraction, budget: Fraction) -> Fraction | None:
+    def best(self, rho, budget):
         """min C + rho F over draws among policies with F <= budget, of which two are enough; or None."""
         points = self.policies()
         keeping = [point for point in points if point[1] <= budget]
@@ -154,7 +151,7 @@ class Tree:
             values.append((1 - share) * low[0] + share * high[0] + rho * budget)
         return min(values, default=None)
 
-    def ratio(self) -> Fraction | None:
+    def ratio(self):
         """inf C / (P - P0), which is at a corner of all policies; None if nothing is gained by training."""
         found = []
         for start in self.starts:
@@ -162,7 +159,7 @@ class Tree:
             found += [cost / (missed - failure) for cost, failure in self.begun(start) if failure < missed]
         return min(found, default=None)
 
-    def _mean(self, start: Beginning, of: Callable[[State], Point]) -> Point:
+    def _mean(self, start, of):
         (point,) = mixed(
             ((share, [of(State(0, start.mode, loss))]) for loss, share in start.losses.items()), set
         )
@@ -170,21 +167,21 @@ class Tree:
 
     # -- a policy from a file ----------------------------------------------------------------------------
 
-    def followed(self, policy: Policy, start: Beginning | None = None) -> Point:
+    def followed(self, policy, start=None):
         """C and F of a policy that is followed on the losses of this tree, its ledger carried along."""
         grid, chosen = policy.grid, self.starts[0] if start is None else start
-        known: dict[tuple[int, int, State], Point] = {}
+        known = {}
 
-        def up(number: float) -> int:
+        def up(number):
             return math.ceil(number / grid.step - EDGE)
 
-        def go(node_number: int, index: int, state: State) -> Point:
+        def go(node_number, index, state):
             key = node_number, index, state
             if key not in known:
                 known[key] = step(node_number, index, state)
             return known[key]
 
-        def step(node_number: int, index: int, state: State) -> Point:
+        def step(node_number, index, state):
             node = policy.nodes[node_number]
             if self.met(state) or index >= grid.cells:
                 return self.ended(state)
@@ -206,13 +203,13 @@ class Tree:
                 cost, failure = cost + share * own[0], failure + share * own[1]
             return cost, failure
 
-        def begin(state: State) -> Point:
+        def begin(state):
             return go(policy.start, max(0, up(float(state.loss) - grid.origin)), state)
 
         return self._mean(chosen, begin)
 
 
-def tree_of(instance: Instance, *, abandon_at_start: bool = False) -> Tree:
+def tree_of(instance, *, abandon_at_start=False):
     """The tree of an instance with one cluster, constant improvements with atoms, and a round deadline."""
     (cluster,) = instance.clusters
     target = instance.target
@@ -222,14 +219,14 @@ def tree_of(instance: Instance, *, abandon_at_start: bool = False) -> Tree:
     prices = {model.name: _least_price(instance, model.name, cluster.name) for model in instance.models}
     laws = {(row.previous, row.following): row.law for row in instance.switches}
 
-    def atoms_of(law: object, sign: int) -> list[tuple[Fraction, Fraction]]:
+    def atoms_of(law, sign):
         if isinstance(law, Zero | Deterministic):
             return [(sign * exact(getattr(law, "value", 0)), Fraction(1))]
         assert isinstance(law, Empirical)
         weights = [exact(w) for w in law.weights] if law.weights else [Fraction(1)] * len(law.values)
         return [(sign * exact(x), w / sum(weights)) for x, w in zip(law.values, weights, strict=True)]
 
-    def moves(epoch: int, mode: Hashable) -> list[Move]:
+    def moves(epoch, mode):
         before = target.initial_model if mode is None else mode
         found = []
         for model in instance.models:
@@ -249,7 +246,7 @@ def tree_of(instance: Instance, *, abandon_at_start: bool = False) -> Tree:
             found.append(Move(label, prices[model.name], Fraction(0), Fraction(1), atoms, model.name))
         return found
 
-    def may_stop(mode: Hashable) -> bool:
+    def may_stop(mode):
         model = target.initial_model if mode is None else mode
         return target.deployable is None or model in target.deployable
 
@@ -265,12 +262,12 @@ class _Mode(NamedTuple):
     opened: frozenset[str]
 
 
-def traced_tree_of(instance: Instance, *, abandon_at_start: bool = False) -> Tree:
+def traced_tree_of(instance, *, abandon_at_start=False):
     """The tree of an instance with a traced law of independent residuals, and a round deadline."""
     law, target = instance.traced_law, instance.target
     assert law is not None
     assert law.residuals == "independent"
-    oracle, known = Oracle(law), dict[Place, Sequence[tuple[Fraction, Fraction]] | None]()
+    oracle, known = Oracle(law), {}
     prices = {
         (model.name, cluster.name): _least_price(instance, model.name, cluster.name)
         for model in instance.models
@@ -278,7 +275,7 @@ def traced_tree_of(instance: Instance, *, abandon_at_start: bool = False) -> Tre
     }
     moved = {row.cluster: exact(row.cost) for row in instance.transfers}
 
-    def atoms_at(place: Place) -> Sequence[tuple[Fraction, Fraction]] | None:
+    def atoms_at(place):
         """Residuals and probabilities of an epoch; None outside the support."""
         if place not in known:
             part = Section(place.trained, place.previous, place.start, place.age)
@@ -289,7 +286,7 @@ def traced_tree_of(instance: Instance, *, abandon_at_start: bool = False) -> Tre
                 known[place] = None
         return known[place]
 
-    def moves(epoch: int, mode: Hashable) -> list[Move]:
+    def moves(epoch, mode):
         assert isinstance(mode, _Mode)
         found = []
         for label, price in prices.items():
@@ -314,7 +311,7 @@ def traced_tree_of(instance: Instance, *, abandon_at_start: bool = False) -> Tre
             starts.append(Beginning(_Mode(None, label, frozenset()), dict(losses)))
     limit = Fraction(math.log(target.maximum_loss) if law.scale == "log" else target.maximum_loss)
 
-    def may_stop(mode: Hashable) -> bool:
+    def may_stop(mode):
         assert isinstance(mode, _Mode)
         last = None if mode.place is None else mode.place.trained[0]
         return target.deployable is None or last in target.deployable
@@ -322,7 +319,7 @@ def traced_tree_of(instance: Instance, *, abandon_at_start: bool = False) -> Tre
     return Tree(starts, limit, target.maximum_epochs, moves, may_stop, abandon_at_start)
 
 
-def _next_place(last: Place | None, trained: Trained) -> Place:
+def _next_place(last, trained):
     if last is None:
         return Place(trained, None, 1, 0)
     if last.trained == trained:
@@ -330,12 +327,12 @@ def _next_place(last: Place | None, trained: Trained) -> Place:
     return Place(trained, last.trained, 1, last.start + last.age)
 
 
-def _equally_likely(values: Sequence[float]) -> list[tuple[Fraction, Fraction]]:
+def _equally_likely(values):
     counts = Counter(map(Fraction, values))
     return [(value, Fraction(count, len(values))) for value, count in counts.items()]
 
 
-def _least_price(instance: Instance, model_name: str, cluster_name: str) -> Fraction | None:
+def _least_price(instance, model_name, cluster_name):
     """Of an epoch at its least resources; None if it is late."""
     model = next(item for item in instance.models if item.name == model_name)
     cluster = next(item for item in instance.clusters if item.name == cluster_name)
@@ -348,9 +345,6 @@ def _least_price(instance: Instance, model_name: str, cluster_name: str) -> Frac
 
 
 # -- whole runs ------------------------------------------------------------------------------------------
-
-
-Kind = tuple[Trained, Trained | None]
 
 
 class _Donor(NamedTuple):
@@ -366,10 +360,10 @@ class Counting:
     left. What plans deviate by is added to every loss after l(0).
     """
 
-    def __init__(self, policy: Policy, law: TracedLaw) -> None:
+    def __init__(self, policy, law):
         self.policy, self.oracle, self.unlike = policy, Oracle(law), 1 + law.diverged
         self.places = self._all_places()
-        longest: dict[Kind, int] = {}
+        longest = {}
         for place in self.places.values():
             kind = place.trained, place.previous
             longest[kind] = max(longest.get(kind, 0), place.age)
@@ -378,9 +372,9 @@ class Counting:
         for offset in law.deviations or (0.0,):
             self._begin(offset, Fraction(1, max(1, len(law.deviations))))
 
-    def _all_places(self) -> dict[int, Place]:
+    def _all_places(self):
         """Where the nodes after epoch 0 stand; those of later epochs stand behind."""
-        found: dict[int, Place] = {}
+        found = {}
         for number, node in enumerate(self.policy.nodes):
             for training in node.trainings:
                 pair, now = (training.model, training.cluster), found.get(number)
@@ -391,7 +385,7 @@ class Counting:
                     found[training.following] = Place(pair, before, 1, node.epoch)
         return found
 
-    def _lending(self, kind: Kind, length: int) -> list[_Donor]:
+    def _lending(self, kind, length):
         found = []
         for run, begun in self.oracle.donors(Section(kind[0], kind[1], 0, length)):
             residuals = []
@@ -402,7 +396,7 @@ class Counting:
             found.append(_Donor(self.oracle.losses[run][0], tuple(residuals)))
         return found
 
-    def _begin(self, offset: float, weight: Fraction) -> None:
+    def _begin(self, offset, weight):
         start = self.policy.start
         first = self.policy.nodes[start].trainings[0]
         donors = self.donors[(first.model, first.cluster), None]
@@ -411,7 +405,7 @@ class Counting:
         for donor in donors:
             self._go(start, donor.first, offset, donor, weight)
 
-    def _go(self, number: int, loss: float, offset: float, donor: _Donor, weight: Fraction) -> None:
+    def _go(self, number, loss, offset, donor, weight):
         node, grid = self.policy.nodes[number], self.policy.grid
         seen = loss + (offset if node.epoch else 0.0)
         if node.may_stop and seen <= grid.limit + 1e-9:
@@ -438,7 +432,7 @@ class Counting:
         for other in others:
             self._go(told.following, mean + other.residuals[0], offset, other, share)
 
-    def _worst(self, number: int) -> Fraction:
+    def _worst(self, number):
         """The greatest cost that a run can still have."""
         trainings = self.policy.nodes[number].trainings
         return max(

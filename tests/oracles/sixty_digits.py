@@ -1,27 +1,25 @@
 """K^ T^ and sums in rational numbers, with logarithms, roots and powers in 60 digits."""
 
-from collections.abc import Iterable
 from decimal import Context, Decimal
 from fractions import Fraction
 
-from depl.heuristics.data.problem import SelectionProblem
 from depl.models.problem.learning import InverseLogDataLaw, LogDataLaw
 
 _CONTEXT = Context(prec=60)
 
 
-def total(numbers, chosen: Iterable[int]) -> Fraction:
+def total(numbers, chosen):
     """The sum of some of the numbers."""
     return sum((Fraction(float(numbers[place])) for place in chosen), Fraction(0))
 
 
-def digits(name: str, number: Fraction) -> Fraction:
+def digits(name, number):
     """``ln``, ``sqrt`` or ``exp``."""
     given = _CONTEXT.divide(Decimal(number.numerator), Decimal(number.denominator))
     return Fraction(getattr(given, name)(context=_CONTEXT))
 
 
-def exact_product(problem: SelectionProblem, chosen: Iterable[int]) -> Fraction:
+def exact_product(problem, chosen):
     """K^ T^ and transfers of some datasets of a problem whose data law has a formula."""
     chosen = list(chosen)
     law, volume = problem.needed.law, total(problem.volumes, chosen)

@@ -7,10 +7,10 @@ f at the best entry is the optimum.
 import numpy as np
 
 from depl.heuristics.data.epochs_needed import NeededEpochs
-from depl.heuristics.data.problem import SelectionProblem, training_time
+from depl.heuristics.data.problem import training_time
 
 
-def subset_sum(problem: SelectionProblem) -> float:
+def subset_sum(problem):
     """The optimum of stage 1 with a dataset at least, for whole volumes and no transfer costs."""
     volumes = problem.volumes.astype(np.int64)
     assert isinstance(problem.needed, NeededEpochs)

@@ -6,7 +6,6 @@ import numpy as np
 from scipy import special
 
 from depl.models.problem.epochs import Term
-from depl.models.problem.laws import Law
 
 _PANEL_ORDER, _HALVINGS = 20, 240
 
@@ -21,7 +20,7 @@ class Tilted(NamedTuple):
     fourth: float
 
 
-def tilted_term(term: Term, rate: float) -> Tilted:
+def tilted_term(term, rate):
     """Of Y = coefficient * X at ``rate`` s, by Gauss-Legendre on levels halved at both ends."""
     coefficient, law = term.coefficient, term.law
     if law.is_normal:
@@ -45,7 +44,7 @@ def tilted_term(term: Term, rate: float) -> Tilted:
     return Tilted(total, coefficient * mean, second, third, fourth - 3 * second**2)
 
 
-def tilted_numbers(law: Law, share: float) -> tuple[float, ...]:
+def tilted_numbers(law, share):
     """E_u X, H, W, T and F of a law tilted by exp(-u X), as `depl.models.risk.lower_bound` has them."""
     found = tilted_term(Term(-1.0, law), share)
     divergence = share * found.mean - found.log_transform

@@ -12,13 +12,11 @@ from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from depl.models.problem.traced_law import FittedJump, TracedLaw
+from depl.models.problem.traced_law import FittedJump
 
 Trained = tuple[str, str]
 Schedule = tuple[Trained, ...]
-Floats = NDArray[np.float64]
 
 DONORS, FEWEST = 20, 6
 """Donors with the right predecessor, and of a stage; at least."""
@@ -54,8 +52,8 @@ class Row(NamedTuple):
     pool: tuple[tuple[int, int], ...]
 
 
-def sections(schedule: Schedule) -> list[Section]:
-    found: list[Section] = []
+def sections(schedule):
+    found = []
     for trained, items in itertools.groupby(schedule):
         last = found[-1] if found else None
         start = last.start + last.length if last else 0
@@ -63,7 +61,7 @@ def sections(schedule: Schedule) -> list[Section]:
     return found
 
 
-def places(schedule: Schedule) -> list[Place]:
+def places(schedule):
     return [
         Place(part.trained, part.previous, age, part.start)
         for part in sections(schedule)
@@ -71,12 +69,12 @@ def places(schedule: Schedule) -> list[Place]:
     ]
 
 
-def regressor(start: int) -> float:
+def regressor(start):
     """What the slope is of: ln s, and nothing in a first stage."""
     return 0.0 if start == 0 else math.log(start)
 
 
-def on_scale(document: TracedLaw, losses: object) -> Floats:
+def on_scale(document, losses):
     """Losses, or their logarithms."""
     return np.log(losses) if document.scale == "log" else np.asarray(losses)
 
@@ -89,7 +87,7 @@ class Oracle:
     a run under way, schedules are those of the epochs to come, from the loss ``now`` after the ``past``.
     """
 
-    def __init__(self, document: TracedLaw) -> None:
+    def __init__(self, document):
         self.document = document
         self.schedules = [
             tuple(stage.trained for stage in run.stages for _ in range(stage.epochs)) for run in document.runs
@@ -97,25 +95,25 @@ class Oracle:
         self.places = [places(schedule) for schedule in self.schedules]
         self.losses = [tuple(on_scale(document, run.losses).tolist()) for run in document.runs]
         begun = document.observed
-        self.past: Schedule = (
+        self.past = (
             ()
             if begun is None
             else tuple(stage.trained for stage in begun.stages for _ in range(stage.epochs))
         )
         self.now = None if begun is None else float(on_scale(document, begun.loss))
-        self._hulls: dict[object, bool] = {}
-        self._finals: dict[Schedule, Floats] = {}
+        self._hulls = {}
+        self._finals = {}
 
     @cached_property
-    def epochs(self) -> list[tuple[int, int, Place]]:
+    def epochs(self):
         return [
             (run, k, place) for run, row in enumerate(self.places) for k, place in enumerate(row, start=1)
         ]
 
     @cached_property
-    def rows(self) -> dict[object, Row]:
+    def rows(self):
         """The rows of the document: of steps, and of jumps, which are the first epochs after a switch."""
-        found: dict[object, Row] = {}
+        found = {}
         for item in [*self.document.steps, *self.document.jumps]:
             jump = isinstance(item, FittedJump)
             first, age = (False, 1) if jump else (item.first, item.age)
@@ -133,12 +131,12 @@ class Oracle:
             found[trained, first, age, before] = Row(item.intercept, item.start_slope, item.retention, pool)
         return found
 
-    def row(self, place: Place) -> Row | None:
+    def row(self, place):
         """The row of an epoch: of its jump, of its age after its predecessor, or after all the others."""
         own = place.previous if place.age == 1 else self.alone(place.trained, place.previous)
         return self.rows.get((place.trained, place.previous is None, place.age, own))
 
-    def alone(self, trained: Trained, previous: Trained | None) -> Trained | None:
+    def alone(self, trained, previous):
         """The predecessor, if the law has steps for it alone."""
         after = (
             (step.previous_model, step.previous_cluster)
@@ -147,29 +145,29 @@ class Oracle:
         )
         return previous if previous in after else None
 
-    def residual(self, row: Row, run: int, k: int) -> float:
+    def residual(self, row, run, k):
         place, losses = self.places[run][k - 1], self.losses[run]
         return losses[k] - (
             row.intercept + row.slope * regressor(place.start) + row.retention * losses[k - 1]
         )
 
-    def residuals(self, place: Place) -> Floats:
+    def residuals(self, place):
         row = self.row(place)
         assert row is not None
         return np.array([self.residual(row, *epoch) for epoch in row.pool])
 
-    def step(self, place: Place, losses: Floats, residual: Floats | float) -> Floats:
+    def step(self, place, losses, residual):
         row = self.row(place)
         assert row is not None
         return row.intercept + row.slope * regressor(place.start) + row.retention * losses + residual
 
     # -- what is to come -------------------------------------------------------------------------------
 
-    def ahead(self, schedule: Schedule) -> list[Place]:
+    def ahead(self, schedule):
         """Where the epochs to come stand in the whole run."""
         return places((*self.past, *schedule))[len(self.past) :]
 
-    def parts(self, schedule: Schedule) -> list[tuple[Section, int]]:
+    def parts(self, schedule):
         """The stages that have epochs to come, with the age of the first of these."""
         return [
             (part, max(0, len(self.past) - part.start) + 1)
@@ -179,9 +177,9 @@ class Oracle:
 
     # -- donors ----------------------------------------------------------------------------------------
 
-    def donors(self, part: Section, first: int = 1) -> list[tuple[int, int]]:
+    def donors(self, part, first=1):
         """Runs that can lend the residuals of a stage from an age on, and where their own begins."""
-        able: dict[int, tuple[int, Trained | None]] = {}
+        able = {}
         for run, schedule in enumerate(self.schedules):
             for own in sections(schedule):
                 same_kind = own.trained == part.trained and (own.previous is None) == (part.previous is None)
@@ -196,20 +194,20 @@ class Oracle:
         chosen = alike if len(alike) >= DONORS else self._balanced(list(able))
         return [(run, able[run][0]) for run in chosen]
 
-    def _balanced(self, runs: list[int]) -> list[int]:
+    def _balanced(self, runs):
         if not runs:
             return []
         sizes = sorted(Counter(self.schedules[run] for run in runs).values())
         middle = len(sizes) // 2
         median = sizes[middle] if len(sizes) % 2 else Fraction(sizes[middle - 1] + sizes[middle], 2)
         most = max(math.ceil(median), math.ceil(Fraction(DONORS, len(sizes))))
-        kept: list[int] = []
+        kept = []
         for run in runs:
             if sum(self.schedules[other] == self.schedules[run] for other in kept) < most:
                 kept.append(run)
         return kept
 
-    def lending(self, part: Section, first: int = 1) -> Floats:
+    def lending(self, part, first=1):
         """Residuals by donor and epoch of the stage, each as the donor had it in its own place."""
         rows = [
             [self.own_residual(run, start + age) for age in range(first, part.length + 1)]
@@ -217,16 +215,16 @@ class Oracle:
         ]
         return np.array(rows).reshape(len(rows), part.length - first + 1)
 
-    def own_residual(self, run: int, k: int) -> float:
+    def own_residual(self, run, k):
         """The residual of a run after k epochs, by the row of its own place."""
         row = self.row(self.places[run][k - 1])
         assert row is not None
         return self.residual(row, run, k)
 
-    def first_losses(self, trained: Trained, length: int = 1) -> Floats:
+    def first_losses(self, trained, length=1):
         return np.array([self.losses[run][0] for run, _ in self.donors(Section(trained, None, 0, length))])
 
-    def whole(self, schedule: Schedule) -> list[int]:
+    def whole(self, schedule):
         """Runs that begin with the schedule, if they are enough to be its law."""
         if self.document.residuals != "per_run":
             return []
@@ -237,34 +235,34 @@ class Oracle:
     # -- laws ------------------------------------------------------------------------------------------
 
     @property
-    def unseen(self) -> float | None:
+    def unseen(self):
         """The loss of one run more, unlike all that were seen: it misses every target."""
         return None if self.document.unseen_loss is None else math.inf
 
     @property
-    def beside(self) -> int:
+    def beside(self):
         """How many runs are counted beside those seen: those that diverged, and one more."""
         return 0 if self.unseen is None else self.document.diverged + 1
 
     @property
-    def deviations(self) -> Floats:
+    def deviations(self):
         return np.array(self.document.deviations or (0.0,))
 
-    def settled(self, schedule: Schedule) -> Floats:
+    def settled(self, schedule):
         """What whole runs count with: by rank the greatest loss of the last epochs to come."""
         runs, ends = self.whole(schedule), self.followed(schedule)[1:]
         longer = any(len(self.schedules[run]) > len(self.past) + len(schedule) for run in runs)
         ends = ends[-self.document.settled_epochs :] if longer else ends[-1:]
         values = np.unique(ends)
 
-        def above(limit: float) -> int:
+        def above(limit):
             return max(int((losses > limit).sum()) for losses in ends)
 
         # the loss of rank j is the least one that at most n - j runs exceeded after each of the epochs
         ranks = range(1, len(runs) + 1)
         return np.array([min(v for v in values if above(v) <= len(runs) - rank) for rank in ranks])
 
-    def followed(self, schedule: Schedule) -> list[Floats]:
+    def followed(self, schedule):
         """The losses of whole runs before and after each epoch to come, from ``now`` by their residuals."""
         runs, begun = self.whole(schedule), len(self.past)
         if self.now is None:
@@ -275,7 +273,7 @@ class Oracle:
             found.append(self.step(place, found[-1], residuals))
         return found
 
-    def combined(self, schedule: Schedule) -> list[Floats]:
+    def combined(self, schedule):
         """The same by the donors of every stage, one axis each; without deviations."""
         parts = self.parts(schedule)
         lending = [self.lending(*part) for part in parts]
@@ -292,13 +290,13 @@ class Oracle:
                 found.append(losses)
         return found
 
-    def with_unseen(self, final: Floats) -> Floats:
+    def with_unseen(self, final):
         """Final losses by donors with one donor more, the last, on every axis, and one per diverged run."""
         if self.unseen is None:
             return final
         return np.pad(final, (0, self.beside), constant_values=math.inf)
 
-    def paths(self, schedule: Schedule) -> list[Floats]:
+    def paths(self, schedule):
         """l(0), ..., l(K) of all equally likely combinations, residuals per run, deviations included.
 
         Losses of a run unlike all seen are infinite, as nothing is known of them; but that now is known.
@@ -314,11 +312,11 @@ class Oracle:
             found[0] = np.full(found[0].shape, self.now)
         return found
 
-    def with_beside(self, losses: Floats) -> Floats:
+    def with_beside(self, losses):
         """Losses of whole runs, with those of the runs that are counted beside them."""
         return np.array([*losses.tolist(), *[math.inf] * self.beside])
 
-    def _following_unseen(self, schedule: Schedule, k: int, losses: Floats) -> Floats:
+    def _following_unseen(self, schedule, k, losses):
         """The losses after k epochs with the donors beside on every axis: infinite from their stage on."""
         if self.unseen is None:
             return losses
@@ -331,20 +329,20 @@ class Oracle:
             found = np.pad(found, beside, **mode)
         return found
 
-    def per_run(self, schedule: Schedule) -> Floats:
+    def per_run(self, schedule):
         """Final losses, residuals per run, a run unlike all seen among them; see `weights`."""
         if schedule not in self._finals:
             self._finals[schedule] = self._per_run(schedule)
         return self._finals[schedule]
 
-    def _per_run(self, schedule: Schedule) -> Floats:
+    def _per_run(self, schedule):
         if not self.whole(schedule):
             final = self.with_unseen(self.combined(schedule)[-1])
             return np.add.outer(final, self.deviations).ravel()
         values = self.settled(schedule)
         return self.with_beside(np.sort(values) if self.document.confidence is not None else values)
 
-    def weights(self, schedule: Schedule) -> Floats:
+    def weights(self, schedule):
         """Of the final losses `per_run`."""
         confidence = self.document.confidence
         if confidence is None:
@@ -353,7 +351,7 @@ class Oracle:
         shares = [upper_end(above, runs, confidence) for above in range(runs)]
         return np.diff([0, *shares, UNIT])[::-1].astype(float)
 
-    def independent(self, schedule: Schedule) -> tuple[Floats, Floats]:
+    def independent(self, schedule):
         """Final losses and their weights (whole numbers), residuals independent; by convolution."""
         values = self.first_losses(schedule[0]) if self.now is None else np.array([self.now])
         weights = np.ones(values.size)
@@ -367,34 +365,34 @@ class Oracle:
             values, weights = _gathered(values, np.repeat(weights, offsets.size))
         return values, weights
 
-    def law(self, schedule: Schedule) -> tuple[Floats, Floats]:
+    def law(self, schedule):
         """Final losses and weights under the law as the document reads residuals."""
         if self.document.residuals == "independent":
             return self.independent(schedule)
         return self.per_run(schedule), self.weights(schedule)
 
-    def violation(self, schedule: Schedule, maximum_loss: float) -> Fraction:
+    def violation(self, schedule, maximum_loss):
         values, weights = self.law(schedule)
         limit = on_scale(self.document, maximum_loss) + 1e-9
         return Fraction(int(weights[values > limit].sum()), int(weights.sum()))
 
-    def observed(self, values: Floats | float) -> Floats:
+    def observed(self, values):
         """Losses from what the law says, be they logarithms."""
         return np.exp(values) if self.document.scale == "log" else np.asarray(values)
 
     # -- support ---------------------------------------------------------------------------------------
 
-    def supported(self, schedule: Schedule) -> bool:
+    def supported(self, schedule):
         """Whether the law may be asked, and promises plans that no more runs went through anything."""
         return self.inside(schedule) and (self.margin or bool(self.whole(schedule)))
 
     @property
-    def margin(self) -> bool:
+    def margin(self):
         """Whether plans that too few runs went through can be promised something."""
         asked, given = self.document.care is not None, bool(self.document.deviations)
         return self.document.confidence is None and (given or not asked)
 
-    def inside(self, schedule: Schedule) -> bool:
+    def inside(self, schedule):
         """Whether runs have been where a schedule leads."""
         if any(self.row(place) is None for place in self.ahead(schedule)):
             return False
@@ -414,12 +412,12 @@ class Oracle:
         return True
 
     @property
-    def ever(self) -> tuple[float, float]:
+    def ever(self):
         """Least and greatest of all losses."""
         losses = [loss for run in self.losses for loss in run]
         return min(losses), max(losses)
 
-    def _in_hull(self, part: Section) -> bool:
+    def _in_hull(self, part):
         """Whether (switch epoch, age) is a convex combination of at most three pairs that were seen.
 
         After this predecessor, if there are rows for it alone, else after any.
@@ -439,7 +437,7 @@ class Oracle:
         return self._hulls[key]
 
 
-def at_most(above: int, runs: int, share: Fraction) -> Fraction:
+def at_most(above, runs, share):
     """P(X <= above) for a binomial X."""
     return sum(
         (math.comb(runs, x) * share**x * (1 - share) ** (runs - x) for x in range(above + 1)), Fraction(0)
@@ -447,7 +445,7 @@ def at_most(above: int, runs: int, share: Fraction) -> Fraction:
 
 
 @lru_cache(maxsize=1000)
-def upper_end(above: int, runs: int, confidence: float) -> int:
+def upper_end(above, runs, confidence):
     """Millionths: the least that makes so few as ``above`` of the runs unlikely, and one more.
 
     The probability is at most that which is left beside the confidence; a thousandth of a millionth is
@@ -465,18 +463,18 @@ def upper_end(above: int, runs: int, confidence: float) -> int:
     return min(UNIT, low + 1)
 
 
-def _gathered(values: Floats, weights: Floats) -> tuple[Floats, Floats]:
+def _gathered(values, weights):
     """Equal values once."""
     found, index = np.unique(values, return_inverse=True)
     return found, np.bincount(index.ravel(), weights)
 
 
-def _within(mean: float, least: float, greatest: float) -> bool:
+def _within(mean, least, greatest):
     room = 1e-9 * max(abs(least), abs(greatest))
     return least - room <= mean <= greatest + room
 
 
-def _inside(point: tuple[int, int], corners: tuple[tuple[int, int], ...]) -> bool:
+def _inside(point, corners):
     """Whether a point lies in a triangle, or in the segment or point that it has shrunk to."""
     turns = []
     for one, other in ((0, 1), (1, 2), (2, 0)):

@@ -1,19 +1,15 @@
 """Losses of scenarios under a traced law as the format of scenarios states them, beside `traced_law`."""
 
 import math
-from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tests.oracles.traced_law import Oracle, Place, Schedule
-
-Floats = NDArray[np.float64]
+from tests.oracles.traced_law import Place
 
 EPOCHS, MODELS = 4, ("full", "cut")
 
 
-def stream(seed: int, size: int) -> Callable[..., Floats]:
+def stream(seed, size):
     """Uniform numbers of scenarios, found as the format says: by scenario, epoch, models, pairs of models.
 
     ``numbers(epoch, model)`` and ``numbers(epoch, previous, model)`` have one number per scenario.
@@ -22,7 +18,7 @@ def stream(seed: int, size: int) -> Callable[..., Floats]:
     per_epoch = len(MODELS) + len(MODELS) ** 2
     flat = [generator.random(EPOCHS * per_epoch) for _ in range(size)]
 
-    def numbers(epoch: int, *names: str) -> Floats:
+    def numbers(epoch, *names):
         if len(names) == 1:
             place = MODELS.index(names[0])
         else:
@@ -33,7 +29,7 @@ def stream(seed: int, size: int) -> Callable[..., Floats]:
     return numbers
 
 
-def quantiles(values: Floats, numbers: Floats, weights: Floats | None = None) -> Floats:
+def quantiles(values, numbers, weights=None):
     """The least value that a share of the weight as large as the number does not exceed."""
     each = np.ones(len(values)) if weights is None else weights
     order = np.argsort(values, kind="stable")
@@ -41,7 +37,7 @@ def quantiles(values: Floats, numbers: Floats, weights: Floats | None = None) ->
     return np.array([values[order][reached >= math.ceil(number * reached[-1])][0] for number in numbers])
 
 
-def by_statement(oracle: Oracle, schedule: Schedule, numbers: Callable[..., Floats]) -> Floats:
+def by_statement(oracle, schedule, numbers):
     """Epochs, and with them the numbers, are counted from the first one to come."""
     document, first, last = oracle.document, schedule[0][0], schedule[-1][0]
     if oracle.whole(schedule):
@@ -60,9 +56,9 @@ def by_statement(oracle: Oracle, schedule: Schedule, numbers: Callable[..., Floa
     return losses
 
 
-def _staged(oracle: Oracle, schedule: Schedule, numbers: Callable[..., Floats]) -> Floats:
+def _staged(oracle, schedule, numbers):
     """Every stage adds one of what its donors leave at the end, one donor more among them."""
-    known, added = oracle.now or 0.0, list[Floats]()
+    known, added = oracle.now or 0.0, []
     for part, first in oracle.parts(schedule):
         lending = oracle.lending(part, first)
         ended = np.zeros(len(lending))

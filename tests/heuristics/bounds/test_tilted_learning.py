@@ -26,7 +26,7 @@ from tests.problems import drawn, student, switches
 def sequence(rng, learning, most):
     """Models of a random plan that switches now and then."""
     count = int(rng.integers(1, min(most, len(learning.runs)) + 1))
-    stay, before, models = rng.choice([0.5, 0.9, 0.98]), len(learning.switches) - 1, list[int]()
+    stay, before, models = rng.choice([0.5, 0.9, 0.98]), len(learning.switches) - 1, []
     for k in range(count):
         choices = np.flatnonzero(learning.allowed[before])
         if k and before in choices and rng.random() < stay:

@@ -44,7 +44,7 @@ def cheapest(stage, data):
     instance = stage.instance
     clusters = {item.name: n for n, item in enumerate(instance.clusters)}
     models = {item.name: m for m, item in enumerate(instance.models)}
-    budget, known = float(instance.target.violation_budget), dict[object, bool]()
+    budget, known = float(instance.target.violation_budget), {}
     for cost, plan in sorted(every_plan(instance), key=lambda pair: pair[0]):
         if any(frozenset(row.datasets) != data.get(clusters[row.cluster]) for row in plan.data):
             continue
