@@ -40,7 +40,7 @@ def test_nothing_goes_wrong_or_is_too_wide_and_every_figure_can_be_seen(found):
     assert max(found["folded"], found["unfolded"]) <= found["inner"]
     assert len(found["marks"]) >= 3
     assert len(found["figures"]) >= 2
-    assert all(width > 200 and height > 100 for width, height in found["figures"])
+    assert min(found["figures"])[0] > 200 and min(height for _, height in found["figures"]) > 100
 
 
 def test_a_click_on_a_heading_sorts_its_table(found):
@@ -65,6 +65,6 @@ def test_it_prints_on_few_sheets_with_all_claims_and_figures(page, tmp_path):
     print_out(source, printed)
     told = subprocess.run(["pdftotext", str(printed), "-"], capture_output=True, text=True, check=True).stdout
     assert told.count("FIGURE") == page.count("<figcaption>") > 1
-    words = re.sub(r"\s+", "", told)
-    assert all(re.sub(r"\s+", "", claim.text) in words for claim in CLAIMS)
+    words = re.sub(r"[\s-]+", "", told)  # a hyphen at the end of a line is not told
+    assert all(re.sub(r"[\s-]+", "", claim.text) in words for claim in CLAIMS)
     assert "machinesandversions" not in words  # tables are left out on paper

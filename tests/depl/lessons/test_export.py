@@ -199,6 +199,7 @@ addEventListener("load", () => {
   const slides = [...document.querySelectorAll(".slide")];
   const press = (key) => document.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
   const now = () => slides.findIndex((slide) => slide.classList.contains("now"));
+  document.querySelectorAll(".later").forEach((output) => output.classList.remove("later"));
   const turned = [now()];
   const keys = ["ArrowRight", " ", "ArrowLeft", "End", "ArrowRight", "Home"];
   keys.forEach((key) => { press(key); turned.push(now()); });
