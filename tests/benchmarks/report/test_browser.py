@@ -40,7 +40,8 @@ def test_nothing_goes_wrong_or_is_too_wide_and_every_figure_can_be_seen(found):
     assert max(found["folded"], found["unfolded"]) <= found["inner"]
     assert len(found["marks"]) >= 3
     assert len(found["figures"]) >= 2
-    assert min(found["figures"])[0] > 200 and min(height for _, height in found["figures"]) > 100
+    assert min(width for width, _ in found["figures"]) > 200
+    assert min(height for _, height in found["figures"]) > 100
 
 
 def test_a_click_on_a_heading_sorts_its_table(found):
