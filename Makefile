@@ -114,7 +114,7 @@ COMPILE := env -u PIP_FIND_LINKS -u PIP_EXTRA_INDEX_URL PIP_CONFIG_FILE=/dev/nul
 	--allow-unsafe --all-build-deps $(UPGRADE)
 
 lock: $(DEV) ## write both lock files again from pyproject.toml
-	@$(COMPILE) --extra paper --output-file requirements.lock pyproject.toml
+	@$(COMPILE) --output-file requirements.lock pyproject.toml
 	@$(COMPILE) --extra dev --constraint requirements.lock --output-file requirements-dev.lock pyproject.toml
 
 clean: ## remove what the other targets made

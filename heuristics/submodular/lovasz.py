@@ -27,7 +27,7 @@ from depl.heuristics.submodular.function import (
     SetFunction,
     Submodularity,
 )
-from depl.models.foundation.errors import InvalidInputError, NotCoveredError
+from depl.models.foundation.errors import InvalidInputError
 from depl.models.programs.quiet import silence_greeting
 
 if TYPE_CHECKING:
@@ -247,18 +247,9 @@ def cutting_planes(
 
 
 def extension_program(bases: FloatArray) -> "cvxpy.Problem":
-    """min t subject to t >= s . x for the rows s of ``bases``, shape (k, n), and 0 <= x <= 1.
+    """min t subject to t >= s . x for the rows s of ``bases``, shape (k, n), and 0 <= x <= 1."""
+    import cvxpy  # takes a second
 
-    Raises
-    ------
-    NotCoveredError
-        If cvxpy is not installed: it is an extra, as nothing else needs it.
-    """
-    try:
-        import cvxpy  # takes a second
-    except ImportError as error:
-        message = "the Lovász extension needs cvxpy, which is not installed: pip install 'depl[paper]'"
-        raise NotCoveredError(message) from error
     x = cvxpy.Variable(bases.shape[1], name="x", bounds=[0, 1])
     t = cvxpy.Variable(name="t")
     return cvxpy.Problem(cvxpy.Minimize(t), [t >= bases @ x])

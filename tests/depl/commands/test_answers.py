@@ -311,13 +311,6 @@ def test_a_limit_of_a_knapsack_leaves_a_bound_that_is_not_wrong() -> None:
 # --- lessons, programs, kernels -------------------------------------------------------------------------
 
 
-def test_without_cvxpy_the_method_of_the_paper_alone_is_refused_and_names_the_extra(ask, monkeypatch):
-    monkeypatch.setitem(sys.modules, "cvxpy", None)
-    code, _, err = ask("solve", "tiny", "--method", "depl-paper")
-    assert (code, "pip install 'depl[paper]'" in err) == (2, True)
-    assert ask("solve", "tiny")[0] == 0
-
-
 def test_lessons_are_listed_and_their_notebooks_need_neither_a_run_nor_docutils(ask, here, monkeypatch):
     listed = json.loads(ask("lessons", "list", "--json")[1])["lessons"]
     assert [entry["name"] for entry in listed] == [lesson.name for lesson in lessons()]
