@@ -4,7 +4,10 @@ import itertools
 import math
 
 import msgspec
+import pytest
 
+from depl.heuristics.bounds.dual import Dual
+from depl.models.evaluation.evaluate import evaluate
 from depl.models.problem.instance import ComputeTable, Dataset
 from depl.models.problem.laws import Normal
 from depl.models.problem.learning import (
@@ -13,6 +16,7 @@ from depl.models.problem.learning import (
     LogDataLaw,
     PowerDataLaw,
 )
+from depl.models.verifier.verify import verify
 from tests.problems import instance, model, site
 
 DATA_LAWS = (
@@ -136,6 +140,28 @@ def psi(load, multiplier, deadline):
         return 0.0, math.inf
     time = load.work / x + load.communication
     return load.price * x + multiplier * time, time
+
+
+def dual_of(given, learning, sites):
+    """The dual on these sites; no plan costs more than full resources and all transfers."""
+    full = max(place.nodes * place.unit_cost * place.capacity for place in given.clusters)
+    highest_cost = given.target.maximum_epochs * full + sum(row.cost for row in given.transfers)
+    return Dual(learning, sites, given.target.maximum_time, highest_cost)
+
+
+def indices(items):
+    """Places of clusters or models by their names."""
+    return {item.name: place for place, item in enumerate(items)}
+
+
+def require_certified(stage, found):
+    """The verifier accepts the plan of a candidate at the candidate's own cost and loss."""
+    plan = stage.plan(found)
+    report, evaluation = verify(stage.instance, plan), evaluate(stage.instance, plan)
+    assert report.ok
+    assert report.violation.upper <= float(stage.instance.target.violation_budget) * (1 + 1e-12)
+    assert evaluation.cost == pytest.approx(found.cost, rel=1e-9, abs=1e-12)
+    assert evaluation.expected_loss == pytest.approx(found.loss.mean(), rel=1e-10, abs=1e-10)
 
 
 def every_sequence(longest, models):

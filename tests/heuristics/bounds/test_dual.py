@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from depl.heuristics.bounds.dual import Cut, CuttingPlanes, Dual, Part, Prices, _rest, start_prices
+from depl.heuristics.bounds.dual import Cut, CuttingPlanes, Part, Prices, _rest, start_prices
 from depl.heuristics.bounds.learning import Learning
 from depl.heuristics.bounds.requirement import (
     Requirement,
@@ -21,21 +21,16 @@ from depl.heuristics.data.sites import DataFactors, Sites, listed_sites
 from depl.models.problem.allocation import allocate
 from depl.models.problem.epochs import load
 from depl.models.problem.instance import Instance, Transfer
-from tests.cases.loop_cases import every_sequence, moments, plain, psi
+from tests.cases.loop_cases import dual_of, every_sequence, moments, plain, psi
 from tests.oracles.brute_force import cheapest_by_brute_force, every_plan
 from tests.problems import drawn
-
-
-def highest_cost(instance):
-    full = max(place.nodes * place.unit_cost * place.capacity for place in instance.clusters)
-    return instance.target.maximum_epochs * full + sum(row.cost for row in instance.transfers)
 
 
 def whole(instance):
     learning = Learning.of(instance)
     sites = Sites.of(instance, listed_sites(instance), DataFactors(instance))
-    dual = Dual(learning, sites, instance.target.maximum_time, highest_cost(instance))
-    return dual, Part(sites.transfers / instance.target.maximum_epochs), learning
+    part = Part(sites.transfers / instance.target.maximum_epochs)
+    return dual_of(instance, learning, sites), part, learning
 
 
 def exactly(fall):

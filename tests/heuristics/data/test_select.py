@@ -21,10 +21,8 @@ from depl.heuristics.data.select import (
     select_datasets,
 )
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
-from depl.models.problem.instance import Cluster, ComputeTable, Dataset, Model, Transfer
-from depl.models.problem.laws import Deterministic
+from depl.models.problem.instance import ComputeTable, Dataset
 from depl.models.problem.learning import (
-    ConstantImprovement,
     InverseLogDataLaw,
     LogDataLaw,
     PowerDataLaw,
@@ -32,6 +30,7 @@ from depl.models.problem.learning import (
     TableDataLaw,
 )
 from tests.oracles.subset_sum import subset_sum
+from tests.problems import datasets, model, site, transfers
 
 
 def best_of_all(problem, nonempty=True):
@@ -64,21 +63,11 @@ def drawn(seed, count, largest=9, **options):
 
 
 def test_the_model_of_largest_demand_and_the_cluster_with_most_resources_are_assumed(steady):
-    improvement = ConstantImprovement(noise=Deterministic(value=2))
     instance = steady.replace(
-        clusters=(
-            Cluster(name="strong", capacity=12, bandwidth=9, unit_cost=1),
-            Cluster(name="many", capacity=5, bandwidth=4, unit_cost=1, nodes=4),
-        ),
-        models=(
-            Model(name="small", size=9, demand=2, improvement=improvement),
-            Model(name="full", size=2, demand=5, improvement=improvement),
-        ),
+        clusters=(site("strong", 12, 9, 1), site("many", 5, 4, 1, nodes=4)),
+        models=(model("small", 2, size=9), model("full", 2, 5, size=2)),
         datasets=(Dataset(name="rich", volume=4, work=8), Dataset(name="plain", volume=2)),
-        transfers=(
-            Transfer(dataset="rich", cluster="many", cost=7),
-            Transfer(dataset="plain", cluster="strong", cost=99),
-        ),
+        transfers=transfers({("rich", "many"): 7, ("plain", "strong"): 99}),
         data_law=PowerDataLaw(p=0.5),
     )
     problem = selection_problem(instance)
@@ -97,21 +86,13 @@ def test_the_model_of_largest_demand_and_the_cluster_with_most_resources_are_ass
 
 
 def test_tables_of_compute_take_the_epoch_and_the_model_with_most_work(steady):
-    improvement = ConstantImprovement(noise=Deterministic(value=2))
-    each = Model(
-        name="each",
-        size=1,
-        improvement=improvement,
-        compute=(
-            ComputeTable(dataset="a", epochs=(1, 2, 3)),
-            ComputeTable(dataset="b", epochs=(10, 30, 20)),
-        ),
-    )
-    whole = Model(name="whole", size=1, improvement=improvement, compute=(ComputeTable(epochs=(50, 40, 60)),))
-    datasets = [Dataset(name="a", volume=4), Dataset(name="b", volume=1)]
-    by_data = selection_problem(steady.replace(datasets=datasets, models=[each]))
-    assert by_data.durations.tolist() == [0.2, 3.0]
-    fixed = selection_problem(steady.replace(datasets=datasets, models=[each, whole]))
+    works = {"a": (1, 2, 3), "b": (10, 30, 20)}
+    tables = tuple(ComputeTable(dataset=name, epochs=epochs) for name, epochs in works.items())
+    each = model("each", 2, compute=tables)
+    whole = model("whole", 2, compute=(ComputeTable(epochs=(50, 40, 60)),))
+    instance = steady.replace(datasets=datasets(a=4, b=1), models=[each])
+    assert selection_problem(instance).durations.tolist() == [0.2, 3.0]
+    fixed = selection_problem(instance.replace(models=[each, whole]))
     assert fixed.durations.tolist() == [0, 0]
     assert fixed.fixed_duration == 0.5 + 6.0
 
@@ -119,7 +100,7 @@ def test_tables_of_compute_take_the_epoch_and_the_model_with_most_work(steady):
 def test_a_table_of_epochs_is_enumerated(steady):
     """K^ = 4, 3, 2 for {a}, {b}, both; tau = 0.8 a + 1.2 b with t0 = 0.5: 5.2, 5.1, 5.0."""
     instance = steady.replace(
-        datasets=[Dataset(name="a", volume=4), Dataset(name="b", volume=6)],
+        datasets=datasets(a=4, b=6),
         data_law=TableDataLaw(
             subsets=[
                 SubsetEpochs(datasets=["a"], epochs=4),

@@ -6,21 +6,19 @@ from dataclasses import replace
 
 import numpy as np
 
-from depl.heuristics.bounds.dual import Dual, start_prices
+from depl.heuristics.bounds.dual import start_prices
 from depl.heuristics.bounds.learning import Learning
 from depl.heuristics.bounds.requirement import Requirement, VarianceRange, largest_variance
 from depl.heuristics.data.sites import DataFactors, Sites, listed_sites
 from depl.heuristics.depl.data_stage import DataStage
-from tests.cases.loop_cases import moments
+from tests.cases.loop_cases import dual_of, moments
 from tests.oracles.brute_force import every_plan
 from tests.problems import drawn
 
 
 def staged(instance, requirement):
     sites = Sites.of(instance, listed_sites(instance), DataFactors(instance))
-    full = max(place.nodes * place.unit_cost * place.capacity for place in instance.clusters)
-    highest_cost = instance.target.maximum_epochs * full + sum(row.cost for row in instance.transfers)
-    dual = Dual(Learning.of(instance), sites, instance.target.maximum_time, highest_cost)
+    dual = dual_of(instance, Learning.of(instance), sites)
     return DataStage(sites, dual, instance.target.maximum_epochs, requirement)
 
 

@@ -14,11 +14,9 @@ from depl.heuristics.depl.improve import Polish, Start
 from depl.heuristics.depl.labels import Judge
 from depl.heuristics.depl.models import ModelStage
 from depl.heuristics.depl.priced_sites import least_completions
-from depl.models.evaluation.evaluate import evaluate
 from depl.models.problem.learning import PowerDataLaw
 from depl.models.solving.limits import Limits
-from depl.models.verifier.verify import verify
-from tests.cases.loop_cases import crowded, plain
+from tests.cases.loop_cases import crowded, indices, plain, require_certified
 from tests.oracles.brute_force import every_plan
 
 
@@ -30,23 +28,11 @@ def polish_of(instance):
 def start_of(polish, plan):
     """A plan as a start, at prices of no meaning."""
     instance = polish.instance
-    clusters = {item.name: n for n, item in enumerate(instance.clusters)}
-    models = {item.name: m for m, item in enumerate(instance.models)}
+    clusters, models = indices(instance.clusters), indices(instance.models)
     data = {clusters[row.cluster]: frozenset(row.datasets) for row in plan.data}
     steps = [models[epoch.model] for epoch in plan.epochs]
     factors = [polish.factors.of(data[clusters[epoch.cluster]]) for epoch in plan.epochs]
     return Start(data, Prices(1.0, 1.0, 0.0), polish.learning.loss(steps, factors))
-
-
-def checked(polish, found):
-    """The verifier accepts the plan at its own cost and loss."""
-    instance = polish.instance
-    stage = ModelStage(instance, polish.learning, polish.factors, polish.judge, Limits())
-    plan = stage.plan(found)
-    report = verify(instance, plan)
-    assert report.ok
-    assert report.violation.upper <= float(instance.target.violation_budget) * (1 + 1e-12)
-    assert evaluate(instance, plan).cost == pytest.approx(found.cost, rel=1e-9)
 
 
 def tiny(seed):
@@ -76,7 +62,8 @@ def test_tiny_instances_are_polished_to_the_optimum():
         sites = listed_sites(instance)
         best, worst = plans[0], plans[-1]
         found = polish.better(start_of(polish, worst[1]), sites, math.inf)
-        checked(polish, found)
+        stage = ModelStage(instance, polish.learning, polish.factors, polish.judge, Limits())
+        require_certified(stage, found)
         assert found.cost == pytest.approx(best[0], rel=1e-6)
         assert polish.better(start_of(polish, best[1]), sites, best[0] * (1 - 1e-6)) is None
 

@@ -9,12 +9,12 @@ import depl
 from depl.benchmarks.studies.behaviour import problems
 from depl.benchmarks.studies.sweeps import instance_of
 from depl.heuristics.data import sites
-from depl.models.problem.instance import ComputeTable, Model, Switch
-from depl.models.problem.laws import Deterministic, Empirical, Normal
-from depl.models.problem.learning import ConstantImprovement, PowerDataLaw
+from depl.models.problem.instance import ComputeTable
+from depl.models.problem.laws import Normal
+from depl.models.problem.learning import PowerDataLaw
 from depl.models.solving.result import Termination
 from tests.cases.loop_cases import crowded, plain
-from tests.problems import drawn
+from tests.problems import atoms, drawn, model, switches
 
 SIZES = {"models": (1, 3), "clusters": (1, 2), "datasets": (1, 2), "maximum_epochs": (1, 4)}
 
@@ -68,11 +68,11 @@ def test_six_datasets_lead_to_the_optimum_and_as_many_to_a_bound(monkeypatch):
 # --- closed forms and corners --------------------------------------------------------------------------
 
 
-def constant(noise, name="net", **fields):
-    return Model(name=name, size=0.5, demand=8, improvement=ConstantImprovement(noise=noise), **fields)
+def constant(noise, **fields):
+    return model("net", noise, 8, 0.5, **fields)
 
 
-COIN = constant(Empirical(values=(0, 4), weights=(1, 9)))
+COIN = constant(atoms(0, 4, weights=(1, 9)))
 """Gains 0 or 4: two reach 8 in 81 of 100 cases, three in 97.2."""
 TOSSED = plain(target=2.0, epochs=3, maximum_time=9.0).replace(models=(COIN,))
 BELL = plain().replace(models=(constant(Normal(mean=2, variance=1)),))
@@ -92,9 +92,7 @@ CLOSED_FORMS = [
     (plain(target=10.0), 0.0, 0),
     # epochs without work are free; 8 / x within 5 - 1 is 3 * 2
     (
-        plain().replace(
-            models=(constant(Deterministic(value=2), compute=(ComputeTable(epochs=(8.0, 0.0, 8.0)),)),)
-        ),
+        plain().replace(models=(constant(2, compute=(ComputeTable(epochs=(8.0, 0.0, 8.0)),)),)),
         6.0,
         2,
     ),
@@ -107,9 +105,7 @@ CLOSED_FORMS = [
     ),
     # leaving m1 for m0 raises the loss by 1, so that two epochs of m0 do not suffice; m1 is slow
     (
-        PAIR.replace(
-            switches=(Switch(previous="m1", following="m0", law=Deterministic(value=1)),), initial_model="m1"
-        ),
+        PAIR.replace(switches=switches({("m1", "m0"): 1}), initial_model="m1"),
         9 * 24 / 3.5,
         3,
     ),

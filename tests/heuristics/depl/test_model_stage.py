@@ -9,15 +9,14 @@ from depl.heuristics.data.sites import DataFactors
 from depl.heuristics.depl.labels import Judge
 from depl.heuristics.depl.models import Candidate, Kind, ModelStage
 from depl.heuristics.paths.additive_labels import expected_label
-from depl.models.evaluation.evaluate import evaluate
 from depl.models.problem.allocation import allocate
 from depl.models.problem.epochs import load
-from depl.models.problem.instance import Transfer
 from depl.models.solving.limits import Limits
 from depl.models.verifier.verify import verify
-from tests.cases.loop_cases import plain
+from tests.cases.loop_cases import indices, plain, require_certified
 from tests.oracles.brute_force import every_plan
 from tests.problems import drawn as drawings
+from tests.problems import transfers
 
 ANYTHING = 1e6  # a slack with which no sequence is left out
 
@@ -42,8 +41,7 @@ def calibrated(stage):
 def cheapest(stage, data):
     """The cheapest plan on this data that the verifier certifies, by brute force."""
     instance = stage.instance
-    clusters = {item.name: n for n, item in enumerate(instance.clusters)}
-    models = {item.name: m for m, item in enumerate(instance.models)}
+    clusters, models = indices(instance.clusters), indices(instance.models)
     budget, known = float(instance.target.violation_budget), {}
     for cost, plan in sorted(every_plan(instance), key=lambda pair: pair[0]):
         if any(frozenset(row.datasets) != data.get(clusters[row.cluster]) for row in plan.data):
@@ -64,18 +62,6 @@ def drawn():
     return list(drawings([6, 7], 6, models=(1, 3), clusters=(1, 2), datasets=(1, 2), maximum_epochs=(1, 3)))
 
 
-def checked(instance, stage, found):
-    """The plan of a candidate, which the verifier accepts at the candidate's own cost and loss."""
-    plan = stage.plan(found)
-    report = verify(instance, plan)
-    assert report.ok
-    assert report.violation.upper <= float(instance.target.violation_budget) * (1 + 1e-12)
-    evaluation = evaluate(instance, plan)
-    assert evaluation.cost == pytest.approx(found.cost, rel=1e-9, abs=1e-12)
-    assert evaluation.expected_loss == pytest.approx(found.loss.mean(), rel=1e-10, abs=1e-10)
-    return plan
-
-
 def test_paths_at_a_price_find_certified_plans_that_cost_no_less(drawn):
     """Ranked by psi at the price of the cheapest plan and labelled by it: mostly that plan is found."""
     exact, seen = 0, 0
@@ -94,7 +80,7 @@ def test_paths_at_a_price_find_certified_plans_that_cost_no_less(drawn):
             found = stage.paths(data, kinds, label, slack, math.inf, price)[0]
             if found is not None:
                 assert found.cost >= best.cost * (1 - 1e-9)
-                checked(instance, stage, found)
+                require_certified(stage, found)
             if factor == 1:
                 seen += 1
                 exact += found is not None and found.cost <= best.cost * (1 + 1e-9)
@@ -139,9 +125,7 @@ def test_the_first_that_is_refused_is_kept_as_the_nearest(bell):
 
 def test_transfers_of_clusters_that_train_are_paid_once_and_of_idle_ones_not_at_all():
     """Two epochs of 8 in 5 - 2 / 2: lam = kappa c / t**2 = 24 / 4, cost (2 sqrt(24))**2 / 4 = 24."""
-    instance = plain(clusters=((3.0, 10.0), (3.0, 10.0))).replace(
-        transfers=(Transfer(dataset="data", cluster="c0", cost=5.0),)
-    )
+    instance = plain(clusters=((3.0, 10.0), (3.0, 10.0))).replace(transfers=transfers({("data", "c0"): 5.0}))
     stage = staged(instance)
     data, kinds = everything(instance)
     cheap = stage.paths(data, kinds, expected_label(), 0.0, math.inf, 6.0)[0]

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from scipy import special
 
-from depl.heuristics.bounds.dual import Dual
 from depl.heuristics.bounds.learning import Learning
 from depl.heuristics.bounds.requirement import calibrated_requirement, largest_variance
 from depl.heuristics.data.sites import DataFactors, Sites, listed_sites
@@ -17,7 +16,7 @@ from depl.heuristics.depl.models import ModelStage, most_certain
 from depl.models.problem.laws import Normal, Zero
 from depl.models.solving.limits import Limits
 from depl.models.verifier.verify import verify
-from tests.cases.loop_cases import moments, plain
+from tests.cases.loop_cases import dual_of, moments, plain
 from tests.oracles.brute_force import every_plan
 from tests.problems import drawn, gain, model
 
@@ -26,9 +25,7 @@ def searched(instance, limits=None):
     learning, factors, judge = Learning.of(instance), DataFactors(instance), Judge(instance)
     stage = ModelStage(instance, learning, factors, judge, limits or Limits())
     sites = Sites.of(instance, listed_sites(instance), factors)
-    full = max(place.nodes * place.unit_cost * place.capacity for place in instance.clusters)
-    highest_cost = instance.target.maximum_epochs * full + sum(row.cost for row in instance.transfers)
-    dual = Dual(learning, sites, instance.target.maximum_time, highest_cost)
+    dual = dual_of(instance, learning, sites)
     largest = largest_variance(*learning.with_stand_ins())
     requirement = calibrated_requirement(instance, 0.0, math.sqrt(largest) / 2, largest)
     data = DataStage(sites, dual, instance.target.maximum_epochs, requirement)

@@ -20,16 +20,17 @@ from depl.heuristics.paths.additive_labels import (
 )
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.problem.epochs import FinalLoss, Term
-from depl.models.problem.laws import Empirical, InverseGamma, Normal, StudentT
+from depl.models.problem.laws import InverseGamma, Normal
 from depl.models.risk.certify import certified_quantile
 from tests.oracles.tilted import tilted_term
+from tests.problems import atoms, loss, student
 
 P = Fraction(1, 20)
 FAST = InverseGamma(mean=1.02, variance=0.031)
 SLOW = InverseGamma(mean=0.98, variance=0.007)
-PEAK = StudentT(degrees_of_freedom=4.0, location=0.3, scale=0.1, lower=-0.5, upper=1.5)
-MIXED = FinalLoss(20.0, ((Term(-1.0, FAST), 3), (Term(-0.4, SLOW), 8), (Term(1.0, PEAK), 2)))
-GAUSS = FinalLoss(10.0, ((Term(-1.0, Normal(mean=2.0, variance=0.25)), 4),))
+PEAK = student(4, 0.3, 0.1, -0.5, 1.5)
+MIXED = loss(20, (-1, FAST, 3), (-0.4, SLOW, 8), (1, PEAK, 2))
+GAUSS = loss(10, (-1, Normal(mean=2.0, variance=0.25), 4))
 
 
 @functools.cache
@@ -54,10 +55,10 @@ def test_the_best_rate_gives_the_entropic_value_at_risk():
     assert evar_quantile(GAUSS, 0.95) == pytest.approx(GAUSS.mean() + nats * deviation, rel=1e-9)
     levels = [evar_quantile(MIXED, level) for level in (0.3, 0.9, 0.99, 0.9999)]
     assert all(one < other for one, other in itertools.pairwise([MIXED.mean(), *levels]))
-    assert evar_quantile(FinalLoss(4.0, ()), 0.95) == 4.0
-    assert best_rate(FinalLoss(4.0, ()), P) is None
-    atoms = FinalLoss(9.0, ((Term(-1.0, Empirical(values=(2.0, 6.0))), 2),))
-    assert entropic_label(P, best_rate(atoms, P)).quantile(atoms) >= certified_quantile(atoms, P).upper
+    assert evar_quantile(loss(4), 0.95) == 4.0
+    assert best_rate(loss(4), P) is None
+    few = loss(9, (-1, atoms(2.0, 6.0), 2))
+    assert entropic_label(P, best_rate(few, P)).quantile(few) >= certified_quantile(few, P).upper
 
 
 @given(st.floats(0.01, 30))
@@ -81,22 +82,14 @@ def test_labels_add_up_over_the_parts_and_the_expected_one_is_the_mean():
     ("law", "label", "words"),
     [
         (InverseGamma(shape=1.5, scale=1.0), normal_label(0.9, 1.0).quantile, "needs variances"),
-        (
-            StudentT(degrees_of_freedom=3.0, location=0, scale=1),
-            entropic_label(P, 1.0).quantile,
-            "no exponential",
-        ),
-        (
-            StudentT(degrees_of_freedom=3.0, location=0, scale=1),
-            lambda loss: best_rate(loss, P),
-            "no exponential",
-        ),
+        (student(3), entropic_label(P, 1.0).quantile, "no exponential"),
+        (student(3), lambda given: best_rate(given, P), "no exponential"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_laws_without_what_a_label_needs_are_refused(law, label, words):
     with pytest.raises(NotCoveredError, match=words):
-        label(FinalLoss(9.0, ((Term(1.0, law), 1),)))
+        label(loss(9, (1, law)))
 
 
 @pytest.mark.parametrize(
