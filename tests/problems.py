@@ -149,6 +149,11 @@ def plan(*rows, data=("data",), **fields):
     )
 
 
+def steady_epochs(*resources):
+    """A plan of ``steady`` by the resources of its epochs."""
+    return plan(*(("net", "site", x) for x in resources))
+
+
 def drawn(seed, count, **ranges):
     """Random instances by a seed; a range that is one number has that number only."""
     pairs = {name: (size, size) if isinstance(size, int) else size for name, size in ranges.items()}

@@ -32,7 +32,6 @@ def observed_cases(count):
 def rest_of(document, **target):
     """The instance of a law that records a run under way."""
     observed = document.observed
-    assert observed is not None
     last = observed.stages[-1].model if observed.stages else None
     epochs = 4 - min(3, len(document.trained_before))
     given = {"initial_loss": observed.loss, "initial_model": last, "maximum_epochs": epochs, **target}

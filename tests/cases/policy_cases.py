@@ -64,7 +64,6 @@ def judge(instance, tree, found):
         return
     rho = Fraction(found.failure_cost)
     best = tree.best(rho, budget)
-    assert best is not None
     assert found.lower_bound <= float(best) * (1 + 1e-9)
     first = found.policy.nodes[found.policy.start].trainings
     start = next(

@@ -118,9 +118,7 @@ def led_by(controller, *losses):
 
 def decide(policy, losses):
     """What a policy decides after the last of some losses."""
-    decision = led_by(Controller(policy), *losses).decision
-    assert decision is not None
-    return decision
+    return led_by(Controller(policy), *losses).decision
 
 
 # --- for the examples of the adapters -------------------------------------------------------------------

@@ -265,7 +265,6 @@ class _Mode(NamedTuple):
 def traced_tree_of(instance, *, abandon_at_start=False):
     """The tree of an instance with a traced law of independent residuals, and a round deadline."""
     law, target = instance.traced_law, instance.target
-    assert law is not None
     assert law.residuals == "independent"
     oracle, known = Oracle(law), {}
     prices = {
@@ -287,7 +286,6 @@ def traced_tree_of(instance, *, abandon_at_start=False):
         return known[place]
 
     def moves(epoch, mode):
-        assert isinstance(mode, _Mode)
         found = []
         for label, price in prices.items():
             if price is None or (epoch == 0 and label != mode.first):
@@ -297,7 +295,6 @@ def traced_tree_of(instance, *, abandon_at_start=False):
             if atoms is None:
                 continue
             row = oracle.row(place)
-            assert row is not None
             shift = Fraction(row.intercept + row.slope * regressor(place.start))
             paid = price + (moved.get(label[1], Fraction(0)) if label[1] not in mode.opened else 0)
             after = _Mode(place, mode.first, mode.opened | {label[1]})
@@ -312,7 +309,6 @@ def traced_tree_of(instance, *, abandon_at_start=False):
     limit = Fraction(math.log(target.maximum_loss) if law.scale == "log" else target.maximum_loss)
 
     def may_stop(mode):
-        assert isinstance(mode, _Mode)
         last = None if mode.place is None else mode.place.trained[0]
         return target.deployable is None or last in target.deployable
 
@@ -349,7 +345,7 @@ def _least_price(instance, model_name, cluster_name):
 
 class _Donor(NamedTuple):
     first: float
-    residuals: tuple[float, ...]
+    residuals: list[float]
 
 
 class Counting:
@@ -386,15 +382,9 @@ class Counting:
         return found
 
     def _lending(self, kind, length):
-        found = []
-        for run, begun in self.oracle.donors(Section(kind[0], kind[1], 0, length)):
-            residuals = []
-            for k in range(begun + 1, begun + length + 1):
-                row = self.oracle.row(self.oracle.places[run][k - 1])
-                assert row is not None
-                residuals.append(self.oracle.residual(row, run, k))
-            found.append(_Donor(self.oracle.losses[run][0], tuple(residuals)))
-        return found
+        stage = Section(kind[0], kind[1], 0, length)
+        rows = zip(self.oracle.donors(stage), self.oracle.lending(stage).tolist(), strict=True)
+        return [_Donor(self.oracle.losses[run][0], residuals) for (run, _), residuals in rows]
 
     def _begin(self, offset, weight):
         start = self.policy.start
@@ -421,7 +411,6 @@ class Counting:
         self.cost += weight * Fraction(told.price)
         place = self.places[told.following]
         row = self.oracle.row(place)
-        assert row is not None
         mean = row.intercept + row.slope * regressor(place.start) + row.retention * loss
         if place.age > 1 or place.previous is None:
             self._go(told.following, mean + donor.residuals[place.age - 1], offset, donor, weight)

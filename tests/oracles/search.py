@@ -99,17 +99,14 @@ def require_agreement(problem):
     if known == math.inf:
         assert (outcome.termination, outcome.plan) == (Termination.INFEASIBLE, None)
         assert outcome.lower_bound == math.inf
-        assert outcome.reason is not None
         assert "target" in outcome.reason or "epoch" in outcome.reason
     else:
         assert outcome.termination is Termination.OPTIMAL
-        assert outcome.plan is not None
         choices = read_back(problem, outcome.plan)
         assert problem.misses(choices) <= problem.allowed
         found = problem.allocation(choices).cost + problem.transfers(choices)
         assert found == pytest.approx(known, rel=1e-9)
         assert known * (1 - 1e-9) <= outcome.lower_bound <= known
-        assert outcome.dual is not None
         assert outcome.dual.bound <= known * (1 + 1e-9)
     return outcome.termination
 

@@ -153,12 +153,10 @@ class Oracle:
 
     def residuals(self, place):
         row = self.row(place)
-        assert row is not None
         return np.array([self.residual(row, *epoch) for epoch in row.pool])
 
     def step(self, place, losses, residual):
         row = self.row(place)
-        assert row is not None
         return row.intercept + row.slope * regressor(place.start) + row.retention * losses + residual
 
     # -- what is to come -------------------------------------------------------------------------------
@@ -217,9 +215,7 @@ class Oracle:
 
     def own_residual(self, run, k):
         """The residual of a run after k epochs, by the row of its own place."""
-        row = self.row(self.places[run][k - 1])
-        assert row is not None
-        return self.residual(row, run, k)
+        return self.residual(self.row(self.places[run][k - 1]), run, k)
 
     def first_losses(self, trained, length=1):
         return np.array([self.losses[run][0] for run, _ in self.donors(Section(trained, None, 0, length))])
@@ -402,7 +398,6 @@ class Oracle:
         mean = float(self.first_losses(schedule[0]).mean()) if self.now is None else self.now
         for place in self.ahead(schedule):
             row = self.row(place)
-            assert row is not None
             before = [self.losses[run][k - 1] for run, k in row.pool]
             if not _within(mean, min(before), max(before)):
                 return False

@@ -68,7 +68,6 @@ def _staged(oracle, schedule, numbers):
             place = Place(part.trained, part.previous, age, part.start)
             ended = oracle.step(place, ended, lending[:, age - first])
             row = oracle.row(place)
-            assert row is not None
             known, added = row.retention * known, [row.retention * values for values in added]
         added.append(ended)
     begun = [max(part.start - len(oracle.past), 0) + 1 for part, _ in oracle.parts(schedule)]

@@ -96,14 +96,12 @@ def test_p_values_are_those_of_the_exact_binomial_test(level):
 
 def test_a_design_certifies_as_often_as_it_says_and_the_sizes_below_do_not():
     found = design(0.95, 0.95, 0.02)
-    assert found is not None
     assert (found.runs, found.exceedances) == (311, 9)
     assert found.probability == pytest.approx(float(binomial_tail(9, 311, Fraction(1, 50))), rel=1e-9)
     assert design(0.95, 0.95, 0) == (59, 0, 1.0)  # a plan that never misses
     assert design(0.5, 0.95, 0.4999) is None  # and one on the edge
     for runs in range(59, 311):
         allowed = allowed_exceedances(runs, 0.95, 0.95)
-        assert allowed is not None
         assert binomial_tail(allowed, runs, Fraction(1, 50)) < Fraction(9, 10)
 
 

@@ -17,9 +17,7 @@ NONE = np.zeros(1)
 
 
 def candidates_of(document):
-    found = all_candidates(instance_of(document), document.law, 10_000)
-    assert found is not None
-    return found
+    return all_candidates(instance_of(document), document.law, 10_000)
 
 
 def state(grid, schedule):

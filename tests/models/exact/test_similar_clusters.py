@@ -68,6 +68,13 @@ def test_choices_without_number_do_not_hold_up_what_is_out_of_time(bell, most, m
     assert 0 < next(tried) <= most + 1
 
 
+def counted(monkeypatch):
+    """The next number of how many plans were costed from here on."""
+    costed, count = clusters.costed, itertools.count()
+    monkeypatch.setattr(clusters, "costed", lambda *given: next(count) >= 0 and costed(*given))
+    return count
+
+
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("vary", [False, True])
 def test_the_cheapest_of_similar_clusters_are_those_of_all_choices(bell, seed, vary, monkeypatch):
@@ -77,18 +84,15 @@ def test_the_cheapest_of_similar_clusters_are_those_of_all_choices(bell, seed, v
     rows = itertools.product(assignment.options[0], repeat=epochs)
     every = (clusters.costed(problem, row) for row in rows)
     least = min((plan.cost for plan in every if plan is not None), default=math.inf)
-    costed, count = clusters.costed, itertools.count()
-    monkeypatch.setattr(clusters, "costed", lambda *given: next(count) >= 0 and costed(*given))
+    count = counted(monkeypatch)
     for guess in (0.0, 1.0, 1e3):
         plan = cheapest_clusters(problem, prices, assignment, [0] * epochs, guess, math.inf)
-        assert plan is not None
         assert plan.cost == pytest.approx(least, rel=1e-12)
     assert next(count) <= 3 * (41 + 20)
 
 
 def test_the_price_of_time_of_a_plan_itself_mostly_proves_its_clusters_at_once(monkeypatch):
     """Halvings of the bracket alone cost 46 plans."""
-    costed, count = clusters.costed, itertools.count()
-    monkeypatch.setattr(clusters, "costed", lambda *given: next(count) >= 0 and costed(*given))
+    count = counted(monkeypatch)
     assert depl.solve(depl.load("tiny"), "exact").cost == pytest.approx(28.0)
     assert 0 < next(count) <= 8

@@ -24,10 +24,9 @@ from depl.models.policy.follow import Runs, follow, greatest_costs
 from depl.models.policy.rules import BEYOND, DIVERGED
 from depl.models.problem.plan import Plan
 from depl.models.problem.policy import Policy
-from tests import problems
 from tests.cases.documents import put
 from tests.cases.policy_files import LARGE, SMALL, by_hand, decide, document, forgetful, led_by, logarithmic
-from tests.problems import refusal
+from tests.problems import plan, refusal
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -428,7 +427,6 @@ def test_a_run_goes_on_from_its_log_without_solving_anything_again(tmp_path, mon
     run = promised(log)
     run.start()
     assert run.observe(2.0) == Switch("distilled", "site", 1, 2.0)
-    assert run.rest is not None
     assert (run.rest.schedule, run.replanning.holds_over_all_runs) == ((("distilled", "site"),), True)
     assert "as the old rest says" in run.why()
     text, begun = log.read_text(encoding="utf-8"), run.rest
@@ -492,47 +490,34 @@ def test_what_is_not_known_of_a_run_is_refused_with_what_to_do():
     assert "elapsed_time: is for runs that are planned again" in str(refusal(followed.observe, 2.0, 1.0))
 
 
-@pytest.fixture(scope="module")
-def instance():
-    return depl.load("tiny")
+SWITCHING = plan(("full", "cloud", 2), ("pruned", "cloud", 2), ("pruned", "edge", 2), data=["archive"])
 
 
-@pytest.fixture(scope="module")
-def plan(instance):
-    """Three epochs, on the cloud and then on the edge."""
-    (first, second), (one, *_, other) = [item.name for item in instance.clusters][:2], instance.models
-    rows = (one.name, first, 2.0), (other.name, first, 2.0), (other.name, second, 2.0)
-    return problems.plan(*rows, data=[instance.datasets[0].name])
-
-
-def test_a_run_stops_as_soon_as_its_target_is_reached_and_pays_for_its_epochs_alone(instance, plan):
-    controller, target = Controller(plan, instance=instance), instance.target.maximum_loss
+def test_a_run_stops_as_soon_as_its_target_is_reached_and_pays_for_its_epochs_alone(tiny):
+    controller, target = Controller(SWITCHING, instance=tiny), tiny.target.maximum_loss
     controller.start(50.0)
     assert controller.observe(math.nextafter(target + 1e-3, math.inf)).kind == "switch"
     assert controller.observe(target) == Stop("reached", 2, target)
-    begun = Plan(data=plan.data[:1], epochs=plan.epochs[:2])
-    assert math.isclose(controller.cost, depl.evaluate(instance, begun).cost, rel_tol=1e-12)
+    begun = Plan(data=SWITCHING.data[:1], epochs=SWITCHING.epochs[:2])
+    assert math.isclose(controller.cost, depl.evaluate(tiny, begun).cost, rel_tol=1e-12)
     assert "from" not in controller.why()
 
 
-def test_a_model_that_may_not_be_the_last_is_trained_on_below_the_target(instance, plan):
-    target = msgspec.structs.replace(instance.target, deployable=(plan.epochs[-1].model,))
-    instance = msgspec.structs.replace(instance, target=target)
-    controller = Controller(plan, instance=instance)
+def test_a_model_that_may_not_be_the_last_is_trained_on_below_the_target(tiny):
+    controller = Controller(SWITCHING, instance=tiny.replace(deployable=("pruned",)))
     assert [controller.start(1.0).kind, controller.observe(1.0).kind] == ["continue", "switch"]
     assert controller.observe(1.0) == Stop("reached", 2, 1.0)
-    other = msgspec.structs.replace(target, deployable=(plan.epochs[0].model,))
-    with pytest.raises(InvalidInputError, match=r"ends with '.*', which may not be the last model"):
-        Controller(plan, instance=msgspec.structs.replace(instance, target=other))
+    with pytest.raises(InvalidInputError, match=r"ends with 'pruned', which may not be the last model"):
+        Controller(SWITCHING, instance=tiny.replace(deployable=("full",)))
 
 
-def test_a_plan_without_its_instance_and_with_another_one_is_refused(instance, plan, tmp_path):
-    for given in (plan, plan.to_json()):
+def test_a_plan_without_its_instance_and_with_another_one_is_refused(tiny, tmp_path):
+    for given in (SWITCHING, SWITCHING.to_json()):
         assert "Controller(plan, instance=instance)" in str(refusal(Controller, given))
     assert "made for another instance" in str(
-        refusal(Controller, msgspec.structs.replace(plan, instance="0" * 64), instance=instance)
+        refusal(Controller, msgspec.structs.replace(SWITCHING, instance="0" * 64), instance=tiny)
     )
     assert "must be Plan, the path of its file or its JSON text, not dict" in str(
-        refusal(Controller, {}, instance=instance)
+        refusal(Controller, {}, instance=tiny)
     )
-    assert "cannot be read" in str(refusal(Controller, tmp_path / "none.json", instance=instance))
+    assert "cannot be read" in str(refusal(Controller, tmp_path / "none.json", instance=tiny))

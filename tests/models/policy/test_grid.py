@@ -14,13 +14,13 @@ from depl.models.policy.grid import Expectations, Grid, correlation_error, latti
 from depl.models.policy.ledger import EDGE
 from depl.models.policy.process import process
 from depl.models.problem.epochs import Term
-from depl.models.problem.laws import Deterministic, InverseGamma, Law, Lognormal, Normal, StudentT
+from depl.models.problem.laws import Deterministic, InverseGamma, Law, Lognormal, Normal
 from depl.models.problem.policy import STOP
 from depl.models.verifier import policy_noise
 from depl.models.verifier.laws import Increment
 from depl.models.verifier.policy_noise import Noise
 from tests.cases.policy_cases import tiny
-from tests.problems import atoms
+from tests.problems import atoms, student
 
 
 @pytest.mark.parametrize("limit", [0.4, 0.35, 0.4 - 1e-7, 0.4 + 1e-9, 0.4 + 3e-9, 0.123456789])
@@ -98,8 +98,8 @@ def test_the_error_of_a_correlation_is_that_of_higham_s_bound_for_three_transfor
 
 GAIN = Term(-1.0, InverseGamma(mean=0.3, variance=0.01))
 HALF = Term(-0.5, Lognormal(mean=0.4, variance=0.02))
-SWITCH = Term(1.0, StudentT(degrees_of_freedom=3, location=0.05, scale=0.05))
-CUT = Term(1.0, StudentT(degrees_of_freedom=3, location=0.05, scale=0.05, lower=-0.1, upper=0.2))
+SWITCH = Term(1.0, student(3, 0.05, 0.05))
+CUT = Term(1.0, student(3, 0.05, 0.05, -0.1, 0.2))
 CHANGE = Term(2.0, Normal(mean=0.02, variance=0.001))
 PAIRS = [(GAIN, SWITCH), (GAIN, CUT), (HALF, CUT), (CHANGE, HALF), (SWITCH, CHANGE)]
 GRID = Grid(0.0, 2.0 / 64, 64, 16, 17)

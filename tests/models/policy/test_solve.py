@@ -164,7 +164,6 @@ def limited(maximum_time, **target):
 def test_the_policy_is_one_of_the_instance_and_what_is_claimed_holds_in_its_class(maximum_time):
     instance = limited(maximum_time)
     found = solve_policy(instance, gap=1e-3, time_limit=None)
-    assert found.policy is not None
     epochs, share = found.policy.maximum_epochs, found.policy.round_deadline
     assert epochs * share == pytest.approx(maximum_time)
     assert found.restriction.startswith(f"at most {epochs} epochs of at most")
@@ -273,7 +272,6 @@ def test_more_epochs_are_tried_where_those_that_the_proxy_asks_for_keep_no_promi
     monkeypatch.setattr(planning, "restriction", lambda *_: 2)
     instance = SHORT.replace(maximum_time=20.0, maximum_loss=0.805)
     found = solve_policy(instance)
-    assert found.policy is not None
     assert (found.policy.maximum_epochs, found.policy.round_deadline) == (3, 6.0)
     assert found.restriction.startswith("at most 3 epochs of at most 6 each")
     assert depl.evaluate_policy(instance, found.policy).ok

@@ -14,7 +14,6 @@ from depl.models.evaluation.in_scenarios import epoch_gains, switch_losses
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.problem.instance import InverseSqrtImprovement
 from depl.models.problem.laws import InverseGamma, Normal
-from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
 from depl.models.scenarios import draws as draws_module
 from depl.models.scenarios.draws import (
     allowed_misses,
@@ -79,30 +78,25 @@ def test_a_number_of_zero_becomes_the_smallest_and_stays_finite(bell, monkeypatc
     assert scenarios.improvements == pytest.approx(stats.norm(2, 1).ppf(2.0**-54), rel=1e-12)
 
 
-def test_rounding_to_decimals_makes_sums_and_ties_exact(bell):
+def test_rounding_to_decimals_makes_sums_and_ties_exact(bell, steady_plan):
     """In tenths the gains are whole numbers, and a sum of them is compared as a whole number would be."""
     instance = bell.replace(maximum_loss=6.0)
     drawn = draw_scenarios(instance, 2000, seed=1, decimals=1)
     gains = [epoch_gains(instance, drawn, k, "net", frozenset(["data"])) for k in (1, 2)]
     tenths = [np.round(10 * gain).astype(int) for gain in gains]
     assert all(np.array_equal(gain, whole / 10) for gain, whole in zip(gains, tenths, strict=True))
-    losses = scenario_losses(instance, drawn, two_epochs())
+    losses = scenario_losses(instance, drawn, steady_plan)
     assert count_misses(instance, losses) == int((sum(tenths) < 40).sum())
     assert (sum(tenths) == 40).sum() > 20  # ties are what the rounding is for
 
 
-def two_epochs():
-    epoch = PlannedEpoch(model="net", cluster="site", resources=4.0)
-    return Plan(data=(ClusterData(cluster="site", datasets=("data",)),), epochs=(epoch, epoch))
-
-
-def test_ties_are_met_however_the_sum_rounds(bell):
+def test_ties_are_met_however_the_sum_rounds(bell, steady_plan):
     """Gains 0.1 and 0.2 are one last digit off 0.3 in floating point; the target needs exactly 0.3."""
     instance = bell.replace(initial_loss=1.0, maximum_loss=0.7)
     scenarios = given_scenarios(instance, [[[0.1], [0.2], [0]], [[0.2], [0.1], [0]], [[0.1], [0.1], [0]]])
     assert scenarios.seed is None
     assert not scenarios.switch_losses.any()
-    assert count_misses(instance, scenario_losses(instance, scenarios, two_epochs())) == 1
+    assert count_misses(instance, scenario_losses(instance, scenarios, steady_plan)) == 1
 
 
 # ---- losses ----

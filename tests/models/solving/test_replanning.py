@@ -199,7 +199,6 @@ def test_the_promise_holds_over_all_runs_where_residuals_are_independent(residua
 
 def test_a_loss_that_no_run_had_leaves_the_old_rest_unknown():
     found = replan(instance(), plan_of((FULL, FAR)), State(epoch=1, loss=9.0, model="full"))
-    assert found.old.outside is not None
     assert "a loss of 9" in found.old.outside
     assert (found.old.evaluation.violation.lower, found.old.evaluation.violation.upper) == (0, 1)
     assert found.choice is Choice.NONE

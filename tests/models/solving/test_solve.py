@@ -18,7 +18,7 @@ from depl.models.solving.methods import find, register, registered
 from depl.models.solving.result import Outcome, Phase, Result, Solution, Termination
 from depl.models.solving.solve import VerificationError, solve
 from depl.models.verifier.verify import verify
-from tests.problems import plan, refusal
+from tests.problems import refusal, steady_epochs
 
 pytestmark = pytest.mark.usefixtures("own_methods")
 
@@ -32,10 +32,6 @@ def answered(instance, answer, **options):
     name = f"answer-{len(registered())}"
     register(name, returning(answer), "says what it was told to say")
     return solve(instance, name, **options)
-
-
-def steady_epochs(*resources):
-    return plan(*(("net", "site", x) for x in resources))
 
 
 PLAN, ENDED = steady_epochs(4, 4), Termination.EXHAUSTED

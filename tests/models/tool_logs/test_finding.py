@@ -245,7 +245,6 @@ def promised(traces):
     held = (*map(tuple, (traces.epoch, traces.model, traces.cluster, traces.loss)), len(traces.lost))
     if held not in PROMISED:
         law = fit_instance(traces, SETUP).traced_law
-        assert law is not None
         PROMISED[held] = 1 - end_law(law, PLAN).violation(TARGET).lower
     return PROMISED[held]
 

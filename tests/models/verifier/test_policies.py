@@ -27,7 +27,7 @@ from tests.cases.memory_cases import FAR, FULL, instance_of, random_law, run_of
 from tests.cases.policy_cases import TWO, tiny
 from tests.cases.traced_law_cases import full_then_far, halves
 from tests.oracles.policy_processes import Beginning, Counting, tree_of
-from tests.problems import atoms, gains, model, student
+from tests.problems import JUMP, atoms, gains, model, student
 
 
 @cache
@@ -40,9 +40,7 @@ def of_cells(cells, instance, **options):
     """The policy that is planned on a grid of so many cells."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(planning, "GRIDS", (cells,))
-        found = solve_policy(instance, **options).policy
-    assert found is not None
-    return found
+        return solve_policy(instance, **options).policy
 
 
 def altered(instance, policy, change):
@@ -50,6 +48,13 @@ def altered(instance, policy, change):
     document = json.loads(policy.to_json())
     change(document)
     return verify_policy(instance, Policy.from_json(json.dumps(document)))
+
+
+def accepted(instance, policy):
+    """What is said of a policy that nothing is wrong with."""
+    report = verify_policy(instance, policy)
+    assert report.ok, report.failures
+    return report
 
 
 def failing(report):
@@ -84,8 +89,7 @@ def renamed(name, new):
 
 def test_a_policy_that_was_planned_is_accepted_and_its_claims_are_those_of_the_chain():
     instance, policy = planned()
-    report = verify_policy(instance, policy)
-    assert report.ok, report.failures
+    report = accepted(instance, policy)
     assert report.course.cost == pytest.approx(policy.certificate.cost, rel=1e-10)
     assert report.course.reached == pytest.approx(policy.certificate.reached, rel=1e-10)
     assert report.course.rounding < 1e-14
@@ -217,9 +221,7 @@ def test_epochs_are_asked_for_by_their_number():
     """Improvements of every epoch differ."""
     improving = gains(*(atoms(0.1 * k, 0.1 * k + 0.2) for k in (1, 2, 3)))
     instance = tiny(0.1, 0.4, maximum_epochs=3).replace(models=(model("small", improving, 1.0, 0),))
-    report = verify_policy(instance, of_cells(128, instance, failure_cost=50.0))
-    assert report.ok, report.failures
-    assert report.course.epochs > 1
+    assert accepted(instance, of_cells(128, instance, failure_cost=50.0)).course.epochs > 1
 
 
 @pytest.mark.parametrize("away", [-1, 0, 1])
@@ -294,35 +296,37 @@ def test_a_run_that_meets_the_target_before_training_is_no_success_that_was_paid
     target = {"maximum_time": None, "round_deadline": 6.0, "maximum_epochs": 2, "quantile_level": 0.8}
     instance = instance_of(law, maximum_loss=2, **target)
     policy = of_cells(256, instance, failure_cost=100.0)
-    report = verify_policy(instance, policy)
-    assert report.ok, report.failures
+    report = accepted(instance, policy)
     assert (report.course.reached, report.course.epochs) == pytest.approx((1, 0.5 * (1 + 3 / 4)))
     own = report.course.cost / 0.5
     for low, rules in ((own * (1 + 0.9e-9), set()), (own * (1 + 1.1e-9), {"claim: ratio"})):
         claimed = altered(instance, policy, at("certificate.ratio", [low, 2 * own]))
         assert failing(claimed) == rules
     met = planned()[0].replace(initial_loss=0.35)
-    report = verify_policy(met, of_cells(128, met, gap=0.0))
-    assert report.ok, report.failures
+    report = accepted(met, of_cells(128, met, gap=0.0))
     assert (report.course.reached, report.course.epochs, report.course.cost) == (1, 0, 0)
 
 
+SKEWED = Lognormal(mean=0.3, variance=0.02)
+
+
 @pytest.mark.parametrize(
-    "terms",
+    ("gain", "losses"),
     [
-        [(-1.0, Lognormal(mean=0.3, variance=0.02)), (1.0, atoms(0.0, 0.25))],
-        [(-1.0, Lognormal(mean=0.3, variance=0.02)), (1.0, student(3.0, 0.1, 0.05)), (1.0, atoms(0.0, 0.25))],
-        [(-1.0, Lognormal(mean=0.3, variance=0.02)), (1.0, student(3.0, 0.1, 0.05, -0.1, 0.2))],
-        [(-1.0, Normal(mean=0.3, variance=0.04)), *[(1.0, Normal(mean=0.1, variance=0.01))] * 2],
-        [(-1.0, Lognormal(mean=0.3, variance=0.02)), (1.0, student(1.5, 0.1, 0.5))],  # reaches far beyond
-        [(1.0, student(1.5, 0.1, 0.5)), (1.0, student(1.5, 0.1, 0.4))],  # so do both
-        [(-1.0, Lognormal(mean=0.3, variance=0.02)), (1.0, student(3.0, 50.0, 0.05, 49.0, 51.0))],
+        (SKEWED, [atoms(0.0, 0.25)]),
+        (SKEWED, [JUMP, atoms(0.0, 0.25)]),
+        (SKEWED, [student(3.0, 0.1, 0.05, -0.1, 0.2)]),
+        (Normal(mean=0.3, variance=0.04), [Normal(mean=0.1, variance=0.01)] * 2),
+        (SKEWED, [student(1.5, 0.1, 0.5)]),  # reaches far beyond
+        (None, [student(1.5, 0.1, 0.5), student(1.5, 0.1, 0.4)]),  # so do both
+        (SKEWED, [student(3.0, 50.0, 0.05, 49.0, 51.0)]),
     ],
 )
 @pytest.mark.parametrize(("low", "high"), [(-12, 6), (-3, 1)])
-def test_cells_of_a_noise_hold_the_share_of_draws_in_them(terms, low, high):
+def test_cells_of_a_noise_hold_the_share_of_draws_in_them(gain, losses, low, high):
     """Of two laws with densities, too, which are summed in parts of cells: never more, the rest is lost."""
-    increments = [Increment(decimal(coefficient), law) for coefficient, law in terms]
+    gained = [] if gain is None else [Increment(Fraction(-1), gain)]
+    increments = [*gained, *(Increment(Fraction(1), law) for law in losses)]
     rng, step, draws = np.random.default_rng(8), 0.05, 400_000
     noise = Noise.of(increments)
     drawn = sum(float(item.coefficient) * item.law.sample(rng, draws) for item in increments)
@@ -347,14 +351,13 @@ def test_atoms_on_the_edge_of_a_cell_belong_to_it_and_those_beside_the_cells_are
 
 def test_laws_with_densities_are_claimed_on_the_safe_side_and_hardly_beside_what_is_found():
     instance = tiny(
-        Lognormal(mean=0.3, variance=0.02),
+        SKEWED,
         Normal(mean=0.4, variance=0.04),
         other_switches=atoms(0.0, 0.1),
         quantile_level=0.5,
     )
     policy = of_cells(512, instance, gap=0.1)
-    report, claimed = verify_policy(instance, policy), policy.certificate
-    assert report.ok, report.failures
+    report, claimed = accepted(instance, policy), policy.certificate
     assert report.course.cost <= claimed.cost <= report.course.cost * (1 + 1e-7)
     assert report.course.reached - 1e-7 <= claimed.reached <= report.course.reached
 
@@ -372,9 +375,7 @@ def counted_policy(seed):
     instance = instance_of(
         law, round_deadline=6.0, maximum_time=None, maximum_epochs=4, maximum_loss=1.0, quantile_level=0.3
     )
-    policy = solve_policy(instance).policy
-    assert policy is not None
-    return instance, law, policy
+    return instance, law, solve_policy(instance).policy
 
 
 @pytest.mark.parametrize("seed", [0, 2, 3, 5])
@@ -391,8 +392,7 @@ def test_what_is_counted_is_what_planning_and_every_combination_by_itself_say(se
     assert float(found.cost) == pytest.approx(other.cost, rel=1e-10)
     assert found.ends["unlike"] == other.unlike
     assert found.fewest == other.runs
-    report = verify_policy(instance, policy)
-    assert report.ok, report.failures
+    report = accepted(instance, policy)
     assert {item.subject for item in report.checked} >= {"cost", "reached", "runs"}
 
 
@@ -405,8 +405,7 @@ def test_a_recorded_loss_on_the_target_meets_it_and_one_at_the_first_index_acts_
     target = {"maximum_time": None, "round_deadline": 6.0, "maximum_epochs": 2, "quantile_level": 0.5}
     instance = instance_of(law, maximum_loss=2, deployable=("cut",), **target)
     policy = of_cells(256, instance, failure_cost=100.0)
-    report = verify_policy(instance, policy)
-    assert report.ok, report.failures
+    report = accepted(instance, policy)
     assert report.course.reached == 64 / 81
 
     def change(document):

@@ -8,12 +8,13 @@ import pytest
 
 import depl
 from depl.instances.generator import random_instance, random_plan
-from depl.models.problem.plan import Claims, ClusterData, Plan, PlannedEpoch
+from depl.models.problem.plan import Claims, Plan
 from depl.models.verifier.plans import plan_count
 from depl.models.verifier.reading import fits, may_be_last, sets_of_data
 from depl.models.verifier.verify import Kind, verify
 from depl.testing.problems import with_rules
 from tests.cases.site_cases import keeps_rules
+from tests.problems import plan as plan_of
 
 change = msgspec.structs.replace
 EQUATIONS = ["sites, residency", "sites, memory", "sites, deployment"]
@@ -105,14 +106,10 @@ def test_a_bound_is_not_refuted_by_a_cheaper_plan_that_breaks_a_rule(tiny):
 
 def test_the_plan_without_an_epoch_refutes_no_bound_where_it_is_none(tiny):
     met = tiny.replace(maximum_loss=16, deployable=("pruned",), maximum_epochs=1)
-    plan = Plan(
-        data=(ClusterData(cluster="edge", datasets=("sensors",)),),
-        epochs=(PlannedEpoch(model="pruned", cluster="edge", resources=0.25),),
-        claims=Claims(lower_bound=0.25),
-    )
-    assert verify(met, plan).ok
+    least = plan_of(("pruned", "edge", 0.25), data=("sensors",), claims=Claims(lower_bound=0.25))
+    assert verify(met, least).ok
     free = met.replace(deployable=None)
-    assert [item.subject for item in verify(free, plan).failures] == ["lower_bound"]
+    assert [item.subject for item in verify(free, least).failures] == ["lower_bound"]
 
 
 def test_plans_that_break_a_rule_are_not_counted(tiny, ruled):
