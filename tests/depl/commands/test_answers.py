@@ -103,6 +103,12 @@ $ methods exact milp random --json
 {"methods": [{"proves": "optimum"}, {"counts": "scenarios", "needs": "Pyomo and HiGHS"}, {}]}
 {"methods": [{}, {}, {"options": [{"name": "draws"}]}]}
 
+the scripts of other shells than bash ask depl, too
+$ completion zsh
+_DEPL_COMPLETE=zsh_complete
+$ completion fish
+_DEPL_COMPLETE=fish_complete
+
 an instance shows where its values come from
 $ instances show unequal.json
 cloud | 3 | 2 | 4 | 4 | 1

@@ -222,9 +222,3 @@ def test_bash_itself_offers_what_may_follow_by_the_script_of_depl(ask, tmp_path)
         ["bash", "-c", script], env=variables, cwd=ROOT_FOLDER, capture_output=True, check=True
     )
     assert done.stdout == b"--method\n"
-
-
-@pytest.mark.parametrize("shell", ["zsh", "fish"])
-def test_the_scripts_of_other_shells_ask_depl(ask, shell) -> None:
-    code, out, _ = ask("completion", shell)
-    assert (code, f"_DEPL_COMPLETE={shell}_complete" in out) == (0, True)

@@ -58,10 +58,17 @@ INPUTS = """
 solve tiny --method magic | no method 'magic'; known are
 solve tiny --method scenario-search --memory 0.00001 | GiB of memory, of at most
 solve paper-alexnt | did you mean 'paper-alexnet'
+solve zzz | known are digits-alexnet, digits-mobilenet, paper-alexnet,
+knapsack . | .: cannot be read (Is a directory)
+knapsack f11 | no file and no shipped knapsack 'f11'
+knapsack knapPI_1_100_1000_1 --fewer-items | --fewer-items: is for files of --chance
 knapsack knapPI_1_100_1000 | did you mean 'knapPI_1_100_1000_1'
 solve paper-alexnet | choose a target: 'paper-alexnet' has targets 5, 7, 9, 11, 13
 solve paper-alexnet --target 6 | there is no target 6
-solve paper-alexnet-9 --target 7 | the name says target 9, the option 7
+solve paper-alexnet-8 | there is no target 8: 'paper-alexnet' has targets 5, 7, 9, 11, 13
+solve paper-alexnet-9 --target 7 | the name says target 9, the option 7; give one of them
+solve paper-alexnet --target tight | the target must be a finite number, not 'tight'
+solve tiny --target nan | the target must be a finite number, not 'nan'
 solve tiny --option breadth=8 | 'auto' takes no option 'breadth'; it takes none
 solve tiny --method depl-paper --option lable=normal | takes no option 'lable'; did you mean 'label'?
 solve tiny --method depl-paper --option label=norml | normal or expected, not 'norml'; did you mean 'normal'?
@@ -76,6 +83,8 @@ instances check plan.json | plan.json: $.format: this is a 'depl-plan' document;
 check wrong.json plan.json | wrong.json: $.clusters[1].capacity
 instances show again.json | again.json: $.clusters[0].capacity: is given twice in this object; keep one
 solve binary.json | binary.json: not UTF-8 text
+solve list.jsonl | list.jsonl: $: Expected `object`
+solve family.json | family.json: $.version
 check tiny huge.json | huge.json: $.epochs[0].model: 'huge' is not defined; known are
 explain tiny back.json | $.epochs[1].model: the switch from 'pruned' to 'full' is forbidden
 solve tiny --method never --out items.txt/plan.json | there is no folder
@@ -90,18 +99,21 @@ fit runs.csv --template setup.json --out no/a.json | there is no folder 'no'
 front tiny --against loss --between 5 4 | --between: the first, 5, must not exceed
 front tiny --against loss --method scenario-search | counts scenarios
 front tiny --against loss --out /nowhere/else.json | there is no folder
-fit runs.csv --template none --out a.json | no shipped setup and no file is called 'none'
+fit runs.csv --template none --out a.json | no shipped setup and no file is called 'none'; known are
+fit runs.csv --template digits-alexnets --out a.json | did you mean 'digits-alexnet'
 fit runs.csv --template setup.json --out a.json --target nan | --target: must be a finite number
 fit runs.csv --template setup.json --out a.json --metric error_rate | --metric: the traces hold no error_rate
 fit lost.csv --template setup.json --out a.json | depl fit --diverged N
 fit ledger.csv --template setup.json --out a.json | .provenance.lost runs: must be names and reasons
 fit a.csv --first 0 --template setup.json --out a.json | --first: says how to read logs: name their loss
 diagnose runs.csv --first 1 | --first: says how to read logs: name their loss, too, by --loss KEY
+diagnose none | there are no traces of 'none'; known are cells-perceptron
+diagnose digits-alexnet-slow-fiting | did you mean 'digits-alexnet-slow-fitting'
 diagnose a.csv b.csv | name their loss by --loss KEY
 diagnose two.csv | two.csv: dependence shows between runs of one schedule; 2 of them are too few
 diagnose runs.csv --figure pictures/good --resamples 9 | there is no folder 'pictures'
 certify digits-alexnet --target 1.5 --omega 0.9 | --plan: say what the runs were to train (--plan)
-train --family none --out x.csv | there is no family 'none'
+train --family none --out x.csv | there is no family 'none'; known are digits-alexnet
 train --family zen-attention --out x.csv | zen-attention is no longer trained
 train --family points --out none/x.csv | make it first
 train --family points --out runs.csv | choose another file
@@ -111,7 +123,10 @@ train --family points --out x.csv --stages a@b,c@d --switch-epochs 2 | --stages:
 train --family points --out x.csv --epochs 6 | --epochs: goes with --stages
 train --stages a@b,c@d --switch-epochs 2 --epochs 6 --plan p --family points --out x.csv | and --plan both say
 {branches} full@edge,pruned-75@edge --switch-epochs 2 | --stages: 'full' cannot
-{branches} pruned-50@edge,pruned-75@far-edge --switch-epochs 2,6 | 6 leaves one of the stages without an epoch
+{branches} pruned-50@edge,pruned-75@far-edge --switch-epochs 2,6 | --switch-epochs: 6 leaves one of
+{branches} pruned-50@edge,pruned-75@far-edge --switch-epochs 3,2 | --switch-epochs: 2 follows on 3; give each
+{branches} pruned-50@edge,pruned-75@far-edge --switch-epochs 2,2 | 2 follows on 2; give each epoch once, in
+{branches} pruned-50@edge,pruned-50@edge --switch-epochs 2 | --stages: are the same twice
 figures --paper 7 --methods nobody --out . | nobody
 figures --paper 2 a.npz b.npz --out . | one file of traces
 instances make --models 3 --out new | --models: sizes are those of heterogeneous and regions instances
@@ -154,7 +169,11 @@ policy decide policy.json --log list.jsonl | list.jsonl: line 1 is no JSON objec
 policy decide policy.json --log mine.py | mine.py: holds no loss yet
 bench run paper exact-law | 'paper' sweeps, 'exact-law' measures; run them apart
 bench run exact-law --limit 1 | --limit: is an option of studies that sweep
+bench run none | no study is called 'none'; known are ablation,
 bench run paper --methods none --out x.jsonl | --methods: no configuration
+bench run paper --methods none --out x.jsonl | is called 'none'; known are annealing, density-greedy, depl,
+bench run paper --instances none-* --out x.jsonl | --instances: no instance of paper is called like 'none-*'
+bench run paper --import depl.none --out x.jsonl | depl.none: cannot be imported: ModuleNotFoundError
 bench run paper --workers 2 --scheduler tcp://there:1 | not allowed with
 bench list --import ends.py | ends.py: cannot be imported: it ends the program
 bench run paper --import ends.py --out new.jsonl | ends.py: cannot be imported: it ends the program
@@ -177,6 +196,9 @@ replan instance.json plan.json state.json --method never --out a.json --rest a.j
 front instance.json --against loss --out instance.json | instance.json: is
 front instance.json --against loss --figure picture --out picture.svg | picture.svg: is
 front front.svg --against loss --figure front | front.svg: is
+check tiny front.svg --figure front | front.svg: is
+explain tiny front.svg --figure front | front.svg: is
+replan tiny front.svg state.json --figure front | front.svg: is
 diagnose d-loss.png --figure d | d-loss.png: is
 diagnose d-fits.svg --figure d | d-fits.svg: is
 knapsack items.txt --out items.txt | items.txt: is
@@ -232,6 +254,7 @@ def bad(documents: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         "text.jsonl": '{"epoch": 0, "loss": "1"}\n',
         "large.jsonl": zero + '{"epoch": 1, "loss": 0.8, "model": "large"}\n',
         "list.jsonl": "[]\n",
+        "family.json": '{"format": "depl-family", "version": 2}',
         "front.svg": instance,
         **dict.fromkeys(("d-loss.png", "d-fits.svg"), "".join(runs)),
     }
