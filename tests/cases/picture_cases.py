@@ -5,6 +5,11 @@ import pickle
 from matplotlib.transforms import Bbox
 
 
+def legend_of(axes):
+    """The texts of a legend."""
+    return [text.get_text() for text in axes.get_legend().get_texts()]
+
+
 def require_readable(*several):
     """Fail where a legend meets a bar, a curve or a mark of its axes, or leaves the figure, drawn once."""
     figure = several[0].get_figure(root=True)
@@ -46,4 +51,4 @@ def require_legends_outside(figure):
         assert not any(box.overlaps(other) for other in boxes[:place]), "two legends meet"
 
 
-__all__ = ["require_legends_outside", "require_readable"]
+__all__ = ["legend_of", "require_legends_outside", "require_readable"]

@@ -19,12 +19,14 @@ from depl.heuristics.paths.additive_labels import evar_quantile
 from depl.models.evaluation.evaluate import Reading, evaluate
 from depl.models.problem.allocation import allocate
 from depl.models.problem.epochs import FinalLoss, Load, Term, load
-from depl.models.problem.instance import Cluster, Dataset, Instance, Model, Target, Transfer
-from depl.models.problem.laws import Deterministic, InverseGamma
-from depl.models.problem.learning import ConstantImprovement, PowerDataLaw
-from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
+from depl.models.problem.instance import Instance
+from depl.models.problem.laws import InverseGamma
+from depl.models.problem.learning import PowerDataLaw
+from depl.models.problem.plan import Plan
 from depl.models.risk.certify import certified_margin, certified_quantile
 from tests.docs.pages import text_of
+from tests.problems import instance as made
+from tests.problems import model, plan, site
 
 PAGE = text_of("docs/errata.rst")
 ETA = 200
@@ -54,14 +56,9 @@ def test_the_page_has_fourteen_errata_in_order() -> None:
 
 def cheapest(instance: Instance, rows: list[tuple[str, str]], data: dict[str, tuple[str, ...]]) -> Plan:
     """A plan of models on clusters, with the cheapest resources."""
-    loads = [load(instance, k, model, n, frozenset(data[n])) for k, (model, n) in enumerate(rows, start=1)]
+    loads = [load(instance, k, name, n, frozenset(data[n])) for k, (name, n) in enumerate(rows, start=1)]
     x = allocate(loads, instance.target.maximum_time, None).resources
-    epochs = [
-        PlannedEpoch(model=model, cluster=place, resources=float(each))
-        for (model, place), each in zip(rows, x, strict=True)
-    ]
-    used = [ClusterData(cluster=place, datasets=names) for place, names in data.items()]
-    return Plan(data=tuple(used), epochs=tuple(epochs))
+    return plan(*((*row, float(each)) for row, each in zip(rows, x, strict=True)), data=data)
 
 
 def test_e1_the_letter_of_6_forbids_the_optimum_of_tiny_and_costs_15_percent() -> None:
@@ -89,15 +86,14 @@ def test_e1_the_letter_of_6_forbids_the_optimum_of_tiny_and_costs_15_percent() -
 
 
 def test_e2_charging_transfers_in_every_epoch_changes_the_choice_of_data() -> None:
-    gain = ConstantImprovement(noise=Deterministic(value=1.0))
-    instance = Instance(
-        name="transfers",
-        clusters=(Cluster(name="n", capacity=100, bandwidth=1, unit_cost=1),),
-        datasets=(Dataset(name="a", volume=0.5), Dataset(name="b", volume=0.5)),
-        models=(Model(name="m", size=0, improvement=gain),),
-        target=Target(initial_loss=2, maximum_loss=0, quantile_level=0.9, maximum_epochs=6, maximum_time=4.0),
-        transfers=(Transfer(dataset="b", cluster="n", cost=0.75),),
+    limits = {"initial_loss": 2, "maximum_loss": 0, "maximum_epochs": 6, "maximum_time": 4.0}
+    instance = made(
+        model("m", 1.0, demand=1, size=0),
+        clusters=site("n", capacity=100, bandwidth=1, unit_cost=1),
+        datasets={"a": 0.5, "b": 0.5},
+        transfers={("b", "n"): 0.75},
         data_law=PowerDataLaw(p=1.0),
+        **limits,
     )
     plans = [
         cheapest(instance, [("m", "n")] * count, {"n": tuple(at)}) for count, at in ((2, "ab"), (4, "a"))

@@ -34,13 +34,14 @@ from depl.models.problem.epochs import FinalLoss, Term
 from depl.models.problem.laws import Empirical
 from depl.models.problem.learning import PowerDataLaw
 from depl.models.risk.certify import certified_quantile, certified_violation
+from tests.cases.knapsack_cases import subsets
 
 KITS = {lesson.number: texts for lesson in lessons() if (texts := kit_of(lesson))}
 LONGEST = {"plan": 250, "handout": 350, "exercises": 450, "marking": 250}
 """Words of a part of a kit, so that it fits on a page; the scheme of lesson 1 is for a sheet of 24 points."""
 HEADING = re.compile(r"(?m)^Exercise (\d): (.*) \((\d) points\)$")
 SHEET = Knapsack.of(values=[5, 4, 9, 3], weights=[3, 2, 4, 1], capacity=6)
-SUBSETS = [items for size in range(5) for items in itertools.combinations(range(4), size)]
+SUBSETS = list(subsets(4))
 
 
 def solutions(number: int, kit: int = 1) -> str:
@@ -95,7 +96,7 @@ def test_of_the_reduction_the_three_stages_and_the_quantile_there_are_kits_and_e
 def test_handout_and_sheet_show_the_knapsacks_that_are_solved() -> None:
     bag = Knapsack.of(values=[7, 3, 5], weights=[4, 2, 3], capacity=5)
     shown = rows(KITS[1]["handout"])
-    for items in (items for size in range(4) for items in itertools.combinations(range(3), size)):
+    for items in subsets(3):
         cells = shown[", ".join(map(str, items)) or "none"]
         assert cells == [str(bag.weight_of(items)), str(bag.value_of(items))]
     shown = rows(KITS[1]["exercises"])

@@ -46,6 +46,7 @@ from depl.models.problem.laws import Empirical, Normal
 from depl.models.problem.learning import LogDataLaw, PowerDataLaw
 from depl.models.risk.certify import certified_quantile
 from depl.models.scenarios.draws import allowed_misses
+from tests.cases.knapsack_cases import subsets
 from tests.cases.policy_cases import tiny as tiny_policy
 from tests.docs.pages import ROOT, text_of
 
@@ -190,7 +191,7 @@ def right(name: str, answer: object) -> bool:
 def test_the_answers_of_the_first_lesson_are_those_of_plans() -> None:
     bag, cost_of = Knapsack.of([7, 3, 5], [4, 2, 3], 5), answer_of("1.2")
     by_cost = ByCost.reduce(bag)
-    for items in (items for size in range(4) for items in itertools.combinations(range(3), size)):
+    for items in subsets(3):
         assert depl.evaluate(by_cost, ByCost.plan_of(bag, items)).cost == cost_of(items)
     found = depl.solve(FreeResources.reduce(bag, 8), "exact")
     assert (found.solution, right("1.3", found.cost)) == (depl.Solution.PROVEN_OPTIMAL, True)

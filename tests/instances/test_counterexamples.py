@@ -13,7 +13,7 @@ from depl.instances.counterexamples import almost_one_level, short_epochs
 from depl.instances.reductions.partition import partition_by_epoch, partition_by_model
 from depl.models.evaluation.evaluate import evaluate
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
-from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
+from tests.problems import plan
 
 DATA = frozenset({"data"})
 REDUCTIONS = (partition_by_epoch, partition_by_model)
@@ -32,13 +32,7 @@ def partition_plan(instance, taken):
         names = [f"{name}-{index}" for index, name in enumerate(names, start=1)]
     models = [instance.model(name) for name in names]
     works = [m.demand if m.compute is None else m.compute[0].epochs[k] for k, m in enumerate(models)]
-    return Plan(
-        data=(ClusterData(cluster="site", datasets=("data",)),),
-        epochs=tuple(
-            PlannedEpoch(model=name, cluster="site", resources=1.0 if work > 0 else 0.0)
-            for name, work in zip(names, works, strict=True)
-        ),
-    )
+    return plan(*((name, "site", float(work > 0)) for name, work in zip(names, works, strict=True)))
 
 
 def partition_of(plan, count):
@@ -93,9 +87,9 @@ def test_every_partition_is_a_feasible_plan_and_back(numbers):
     for build in REDUCTIONS:
         instance = build(numbers)
         for taken in itertools.product([False, True], repeat=len(numbers)):
-            plan = partition_plan(instance, taken)
-            assert evaluate(instance, plan, quantile=False).feasible == (taken in halves(numbers))
-            assert partition_of(plan, len(numbers)) == taken
+            found = partition_plan(instance, taken)
+            assert evaluate(instance, found, quantile=False).feasible == (taken in halves(numbers))
+            assert partition_of(found, len(numbers)) == taken
 
 
 @pytest.mark.parametrize("numbers", [[2], [1, 1], [1, 3], [1, 2, 3], [2, 3, 3], [1, 1, 4], [1, 2, 2, 3]])

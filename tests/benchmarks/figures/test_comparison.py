@@ -16,17 +16,16 @@ from depl.benchmarks.figures.comparison import (
 )
 from depl.instances.library import load
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
-from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
 from depl.models.solving.methods import register
 from depl.models.solving.result import Outcome, Result, Solution, Termination
+from tests.problems import plan
 
 
 def slow_epochs(instance, limits):
     """22 - l_max epochs: feasible at all targets of paper-alexnet; claims 3 as a lower bound."""
     count = round(22 - instance.target.maximum_loss)
-    epochs = (PlannedEpoch(model="slow-steady", cluster="A", resources=1.0),) * count
-    plan = Plan(data=(ClusterData(cluster="A", datasets=("training-data",)),), epochs=epochs)
-    return Outcome(Termination.EXHAUSTED, plan, 3.0)
+    steady = plan(*[("slow-steady", "A")] * count, data=("training-data",))
+    return Outcome(Termination.EXHAUSTED, steady, 3.0)
 
 
 def refuses(instance, limits):

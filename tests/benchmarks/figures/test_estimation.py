@@ -20,6 +20,7 @@ from depl.models.estimation.diagnosis import diagnose
 from depl.models.estimation.fit import fit_switch, fit_traces
 from depl.models.traces.table import Traces, joined
 from tests.cases.fit_cases import draw_traces
+from tests.cases.picture_cases import legend_of
 
 
 @pytest.fixture(scope="module")
@@ -38,8 +39,7 @@ def test_bands_are_means_and_percentiles_of_the_most_frequent_schedules(drawn: T
     assert first.lower == pytest.approx(np.quantile(losses, 0.01, axis=0))
     assert first.upper == pytest.approx(np.quantile(losses, 0.99, axis=0))
     (axes,) = loss_band(drawn).axes
-    texts = [text.get_text() for text in axes.get_legend().get_texts()]
-    assert texts == [first.label, second.label, "1 to 99 % of runs"]
+    assert legend_of(axes) == [first.label, second.label, "1 to 99 % of runs"]
 
 
 def test_a_histogram_counts_all_values_and_densities_are_those_of_the_law_with_its_mass() -> None:
@@ -55,7 +55,7 @@ def test_a_histogram_counts_all_values_and_densities_are_those_of_the_law_with_i
     x, y = whole.get_xydata().T
     assert y == pytest.approx(stats.norm.pdf(x, values.mean(), values.std()), abs=1e-4)
     assert part.get_ydata() == pytest.approx(0.75 * y)
-    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["observed, 4000", "normal"]
+    assert legend_of(axes) == ["observed, 4000", "normal"]
 
 
 def test_the_fits_are_drawn_with_ratios_p_values_and_jumps(drawn: Traces) -> None:

@@ -8,15 +8,12 @@ from depl.benchmarks.figures.comparison import Entry
 from depl.benchmarks.figures.family import Gallery, LossCurve, draw_losses
 from depl.benchmarks.figures.style import panels, series_style
 from depl.instances.library import load
-from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
 from depl.models.solving.result import Result, Solution, Termination
+from tests.cases.picture_cases import legend_of
+from tests.problems import plan
 
 TARGETS = {"7": 14, "9": 12, "11": 10}
 LOSSES = [LossCurve("enumerate", (0, 1, 2), (20, 19, 18), (20, 18.5, 17), (20, 19.5, 19), series_style(0))]
-
-
-def legend_of(axes):
-    return [text.get_text() for text in axes.get_legend().get_texts()]
 
 
 def test_the_band_lies_between_its_quantiles_and_the_limit_is_drawn():
@@ -33,11 +30,8 @@ def test_the_band_lies_between_its_quantiles_and_the_limit_is_drawn():
 
 
 def entry_of(target, method, epochs, solution):
-    plan = Plan(
-        data=(ClusterData(cluster="A", datasets=("training-data",)),),
-        epochs=(PlannedEpoch(model="slow-steady", cluster="A", resources=1.0),) * epochs,
-    )
-    result = Result(Termination.EXHAUSTED, plan, 1.0, solution=solution, method=method, cost=float(epochs))
+    steady = plan(*[("slow-steady", "A")] * epochs, data=("training-data",))
+    result = Result(Termination.EXHAUSTED, steady, 1.0, solution=solution, method=method, cost=float(epochs))
     return Entry(target, load("paper-alexnet", target), method, result)
 
 

@@ -12,6 +12,7 @@ from depl.benchmarks.figures.style import (
     styles_of,
 )
 from depl.models.foundation.errors import InvalidInputError
+from tests.cases.picture_cases import legend_of
 
 MINE = [f"mine-{number}" for number in range(30)]
 
@@ -40,7 +41,7 @@ def test_a_legend_covers_no_line_and_counts_what_finds_no_room(count):
     box = axes.get_legend().get_window_extent()
     for line in axes.get_lines():
         assert not box.count_contains(line.get_transform().transform(line.get_xydata()))
-    told = [text.get_text() for text in axes.get_legend().get_texts()]
+    told = legend_of(axes)
     assert told[-1] == (f"expected-{count - 1}" if count <= 16 else "and 25 more")
     assert len(told) == min(count, 16)
 

@@ -17,19 +17,13 @@ from depl.benchmarks.figures.sweeps import (
 )
 from depl.instances.library import load
 from depl.models.foundation.documents import document
-from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
 from tests.cases.attempts_factory import attempt_of
-from tests.cases.picture_cases import require_legends_outside
+from tests.cases.picture_cases import legend_of, require_legends_outside
+from tests.problems import plan
 
 OPTIMA = {7: 14, 9: 12, 11: 10}
 MODELS = {"slow-steady": 1.0, "intermediate": 1.4, "fast-unsteady": 2.6}
 SIZES = (10, 20, 40)
-
-
-def plan_with(epochs, model="slow-steady"):
-    """Equal epochs on class A; with the round deadline of 1 each needs as many resources as its demand."""
-    epoch = PlannedEpoch(model=model, cluster="A", resources=MODELS[model])
-    return Plan(data=(ClusterData(cluster="A", datasets=("training-data",)),), epochs=(epoch,) * epochs)
 
 
 def without(target, configuration, suite="paper", **changes):
@@ -45,13 +39,10 @@ def without(target, configuration, suite="paper", **changes):
 
 
 def planned(target, configuration, epochs, model="slow-steady", suite="paper", **changes):
-    """One with a plan of equal epochs."""
-    cost, plan = epochs * MODELS[model], document(plan_with(epochs, model))
-    return without(target, configuration, suite, cost=cost, plan=plan, **changes)
-
-
-def legend_of(axes):
-    return [text.get_text() for text in axes.get_legend().get_texts()]
+    """One with a plan of equal epochs; with the round deadline of 1 each needs its demand as resources."""
+    made = plan(*[(model, "A", MODELS[model])] * epochs, data=("training-data",))
+    more = {"cost": epochs * MODELS[model], "plan": document(made)}
+    return without(target, configuration, suite, **more, **changes)
 
 
 def drawn_by(draw, data, quantity, *further):

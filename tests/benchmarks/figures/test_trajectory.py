@@ -5,15 +5,14 @@ from scipy import stats
 
 from depl.benchmarks.figures.trajectory import milestones, trajectory
 from depl.instances.library import load
-from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
+from tests.problems import plan
 
 NORMAL = load("paper-alexnet-deadline-normal", 9)
 MODELS = ["fast-unsteady"] + ["intermediate"] * 2 + ["slow-steady"] * 3
 
 
 def plan_of(models):
-    data = (ClusterData(cluster="A", datasets=("training-data",)),) if models else ()
-    return Plan(data=data, epochs=tuple(PlannedEpoch(model=m, cluster="A", resources=1) for m in models))
+    return plan(*((model, "A") for model in models), data=("training-data",))
 
 
 def test_normal_increments_have_normal_quantiles():

@@ -1,7 +1,6 @@
 """The shipped suites are frozen: their instances have committed fingerprints, and each suite solves one."""
 
 import hashlib
-import itertools
 import json
 import math
 import statistics
@@ -16,6 +15,7 @@ from depl.benchmarks.studies.sweeps import LEVELS, drawn_knapsack
 from depl.benchmarks.suites.measures import costs_by_model, plan_measures
 from depl.instances.completions import MODELS, TABLE, TARGETS, completed, completions
 from depl.models.problem.epochs import compose, loss_step
+from tests.cases.knapsack_cases import subsets
 
 FROZEN = Path(__file__).resolve().parents[2] / "data" / "suite_fingerprints.json"
 """Written by ``python tests/benchmarks/suites/test_suites.py`` after a change that is meant; raise the
@@ -115,8 +115,7 @@ def test_drawn_chance_knapsacks_have_the_value_that_listing_all_sets_finds(level
         mean, variance = (float(sum(row[i] for i in items)) for row in (knapsack.means, knapsack.variances))
         return mean + score * math.sqrt(variance) <= knapsack.capacity
 
-    sets = itertools.chain.from_iterable(itertools.combinations(range(10), size) for size in range(11))
-    best = max(sum(int(knapsack.values[i]) for i in items) for items in sets if fits(items))
+    best = max(sum(int(knapsack.values[i]) for i in items) for items in subsets(10) if fits(items))
     suite = SUITES["chance-knapsack"]
     draw = draws_of(suite.name)[f"items-010-omega-{level}-{number}"]
     result = depl.solve(draw.build(), "exact", time_limit=20)

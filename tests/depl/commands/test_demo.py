@@ -10,18 +10,17 @@ from depl.benchmarks.figures.family import Gallery
 from depl.commands import demo
 from depl.instances.library import load
 from depl.models.problem.instance import Instance
-from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
 from depl.models.solving.limits import Limits
 from depl.models.solving.methods import register
 from depl.models.solving.result import Outcome, Termination
+from tests.problems import plan
 
 
 def slow_epochs(instance: Instance, limits: Limits) -> Outcome:
     """22 - l_max epochs of the steadiest model, with a bound of 80 % of their cost."""
-    epoch = PlannedEpoch(model="slow-steady", cluster="A", resources=1.0)
     count = round(22 - instance.target.maximum_loss)
-    plan = Plan(data=(ClusterData(cluster="A", datasets=("training-data",)),), epochs=(epoch,) * count)
-    return Outcome(Termination.EXHAUSTED, plan, 0.8 * count)
+    steady = plan(*[("slow-steady", "A")] * count, data=("training-data",))
+    return Outcome(Termination.EXHAUSTED, steady, 0.8 * count)
 
 
 def rows_of(out, *methods):

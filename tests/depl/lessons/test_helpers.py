@@ -13,6 +13,7 @@ from depl.lessons.checking import check, under_ipython
 from depl.lessons.plans import all_plans
 from depl.lessons.runs import train, write_log
 from depl.models.tool_logs.importing import Choices, import_logs
+from tests.cases.picture_cases import legend_of
 
 HINT = "Exercise 1.3: not yet. That is the least weight. What does the closed form make of it?"
 
@@ -82,7 +83,7 @@ def test_a_log_is_read_back_as_the_runs_that_were_written_and_these_are_drawn(tm
     wanted = [*train(schedules[0], 3, seed=5), *train(schedules[1], 3, seed=6)]
     assert reading.traces.matrix() == pytest.approx(np.array(wanted), abs=1e-6)
     drawing.draw_runs(reading.traces, [0.7])
-    assert {"full", "small"} <= set(legend(shown[0].axes[0]))
+    assert {"full", "small"} <= set(legend_of(shown[0].axes[0]))
 
 
 # --- drawings: of the pictures, the numbers on their axes ---------------------------------------------------
@@ -90,10 +91,6 @@ def test_a_log_is_read_back_as_the_runs_that_were_written_and_these_are_drawn(tm
 
 def texts(axes):
     return [text.get_text() for text in axes.texts]
-
-
-def legend(axes):
-    return [text.get_text() for text in axes.get_legend().get_texts()]
 
 
 def test_an_instance_a_plan_and_choices_are_drawn_and_shown(tiny, shown):
@@ -115,5 +112,5 @@ def test_every_plan_is_a_mark_at_its_mean_and_its_probability_of_missing(tiny, s
     (marks,) = axes.collections
     wanted = {(each.expected_loss, float(each.violation.exact)) for _, each in found}
     assert {tuple(mark) for mark in marks.get_offsets().tolist()} == wanted
-    assert legend(axes) == ["target of the mean, 6.5", "promise, 1 - ω = 0.3"]
+    assert legend_of(axes) == ["target of the mean, 6.5", "promise, 1 - ω = 0.3"]
     assert "this one" in texts(axes)

@@ -24,7 +24,7 @@ from depl.models.traces.table import Traces
 from depl.plot.policy import colours, trained
 from depl.showing.policies import GIVE_UP, NO_EPOCH_LEFT, REACHED
 from tests.cases.memory_search_cases import drawn
-from tests.cases.picture_cases import require_readable
+from tests.cases.picture_cases import legend_of, require_readable
 from tests.cases.policy_files import LARGE, SMALL, by_hand, decide
 
 
@@ -100,8 +100,7 @@ def test_compare_marks_costs_and_bounds_in_the_style_of_the_method(solved):
     labels = [label.get_text() for label in axes.get_yticklabels()]
     assert (labels[0], labels[1].endswith("no bound")) == ("exact: 28, proved cheapest", True)
     lower = replace(best, solution=depl.Solution.FEASIBLE, lower_bound=27.99999996)
-    texts = [text.get_text() for text in depl.plot.compare([lower]).get_legend().get_texts()]
-    assert "no plan costs less: 27.9999" in texts  # no bound is rounded up
+    assert "no plan costs less: 27.9999" in legend_of(depl.plot.compare([lower]))  # no bound is rounded up
     with pytest.raises(InvalidInputError, match="no result"):
         depl.plot.compare([])
     with pytest.raises(InvalidInputError, match="different instances"):
@@ -129,7 +128,7 @@ def test_an_instance_is_drawn_by_its_numbers_and_a_name_with_dollar_signs_stays_
     assert transfers.images[0].get_array().tolist() == [[0, 2], [1, 0]]
     odd = msgspec.structs.replace(instance.clusters[0], name="$x_{$")
     clusters, _, _ = depl.plot.instance(instance.replace(clusters=(odd,), transfers=()))
-    assert r"\$x_{\$" in clusters.get_legend().get_texts()[0].get_text()
+    assert r"\$x_{\$" in legend_of(clusters)[0]
     clusters.figure.draw_without_rendering()
 
 

@@ -10,28 +10,22 @@ from depl.instances.generator import random_instances, random_plan
 from depl.instances.library import load
 from depl.models.evaluation.evaluate import evaluate
 from depl.models.problem.laws import Deterministic
-from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
+from depl.models.problem.plan import Plan, PlannedEpoch
 from depl.showing.explain import explain
+from tests.problems import plan
 
 TINY = load("tiny")
-ROWS = [("full", "cloud"), ("full", "cloud"), ("pruned", "edge")]
-TINY_OPTIMUM = Plan(
-    data=(
-        ClusterData(cluster="cloud", datasets=("archive", "sensors")),
-        ClusterData(cluster="edge", datasets=("sensors",)),
-    ),
-    epochs=tuple(PlannedEpoch(model=model, cluster=cluster, resources=3) for model, cluster in ROWS),
-)
+ROWS = [("full", "cloud", 3), ("full", "cloud", 3), ("pruned", "edge", 3)]
+TINY_OPTIMUM = plan(*ROWS, data={"cloud": ("archive", "sensors"), "edge": ("sensors",)})
 NUMBER = r"-?\d+(?:\.\d+)?(?:e[+-]\d+)?"
 EQUATION = re.compile(rf"(?<![\w.])(?<![+*/] )({NUMBER}(?: [+*/] {NUMBER})+) = ({NUMBER})(?![\w.])")
 
 
-def paper_plan(counts, resources=1.0):
+def paper_plan(counts):
     """Epochs of the three AlexNet versions, in their order, on cluster A."""
     names = ("fast-unsteady", "intermediate", "slow-steady")
-    rows = [name for name, count in zip(names, counts, strict=True) for _ in range(count)]
-    epochs = tuple(PlannedEpoch(model=name, cluster="A", resources=resources) for name in rows)
-    return Plan(data=(ClusterData(cluster="A", datasets=("training-data",)),), epochs=epochs)
+    rows = [(name, "A", 1.0) for name, count in zip(names, counts, strict=True) for _ in range(count)]
+    return plan(*rows, data=("training-data",))
 
 
 def value_of(expression):

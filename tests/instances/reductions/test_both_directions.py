@@ -11,11 +11,11 @@ from depl.instances.reductions.knapsack import Knapsack
 from depl.instances.reductions.to_planning import ByCost, ByTime, FreeResources, unbounded
 from depl.models.evaluation.evaluate import evaluate
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
-from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
+from depl.models.problem.plan import Plan
 from tests.cases.knapsack_cases import best_of_all, random_chance_knapsack, random_knapsack, subsets
+from tests.problems import plan as made
 
 SMALL = Knapsack.of([3, 4, 5], [2, 3, 4], 6)
-DATA = (ClusterData(cluster="site", datasets=("data",)),)
 
 
 def judged(instance, plan):
@@ -29,12 +29,9 @@ def all_schedules(instance, longest):
     found = [Plan()]
     for length in range(1, longest + 1):
         for names in itertools.product([model.name for model in instance.models], repeat=length):
-            allowed = all(map(instance.may_follow, names[:-1], names[1:]))
-            epochs = tuple(
-                PlannedEpoch(model=name, cluster="site", resources=1.0 if work(instance, k, name) else 0.0)
-                for k, name in enumerate(names)
-            )
-            found += [Plan(data=DATA, epochs=epochs)] if allowed else []
+            if all(map(instance.may_follow, names[:-1], names[1:])):
+                rows = [(name, "site", float(work(instance, k, name) > 0)) for k, name in enumerate(names)]
+                found.append(made(*rows))
     return found
 
 
@@ -132,7 +129,7 @@ def test_sums_that_differ_by_one_in_six_hundred_million_are_told_apart():
 
 HUGE = Knapsack.of([10**14, 1], [10**14, 1], 10**14)
 FINE = Knapsack.of([Fraction(10**14 + 1, 10**14), 1], [Fraction(1, 10**14), 1], 1)
-OTHER = Plan(data=DATA, epochs=(PlannedEpoch(model="full", cluster="site", resources=1),))
+OTHER = made(("full", "site"))
 CONFUSED = "could confuse two sums"
 
 

@@ -1,6 +1,5 @@
 """Solvers of others on knapsacks: what they say is the optimum of a dynamic program, or of all sets."""
 
-import itertools
 import sys
 from pathlib import Path
 
@@ -21,7 +20,7 @@ from depl.instances.chance_knapsack_files import (
 )
 from depl.instances.hard_knapsacks import hard_knapsack
 from depl.instances.reductions.knapsack import best_by_capacity
-from tests.cases.knapsack_cases import random_chance_knapsack
+from tests.cases.knapsack_cases import random_chance_knapsack, subsets
 
 
 def test_solvers_find_the_optimum_of_a_knapsack_and_scip_that_of_a_cone():
@@ -31,8 +30,7 @@ def test_solvers_find_the_optimum_of_a_knapsack_and_scip_that_of_a_cone():
         for solve in (by_highs, by_scip):
             assert solve(knapsack, 20.0)[:2] == (pytest.approx(best, rel=1e-9), True)
         chance = random_chance_knapsack(np.random.default_rng(seed))
-        places = range(len(chance))
-        every = itertools.chain(*(itertools.combinations(places, size) for size in range(len(chance) + 1)))
+        every = subsets(len(chance))
         fits = [items for items in every if chance.slack(items) >= 1e-7]  # by less, SCIP's tolerance decides
         answer = by_scip(chance, 20.0)
         assert answer.proved
