@@ -75,9 +75,10 @@ def floor_of(layer: str, room: str) -> int:
     return next(floors, len(FLOORS[layer]))
 
 
-def test_the_mapping_names_every_folder_and_no_other():
+def test_mapping_and_links_name_every_folder_and_no_other():
     folders = {f"depl.{layer}": layer for layer in LAYERS}
     assert SETUPTOOLS["package-dir"] == {**folders, LESSONS: "docs/lessons"}
+    assert {path.name for path in (ROOT / "depl").iterdir() if path.is_symlink()} == set(LAYERS)
 
 
 @pytest.mark.parametrize("layer", LAYERS)
@@ -88,18 +89,11 @@ def test_every_folder_has_a_relative_link_inside_depl(layer):
     assert (link / "__init__.py").samefile(ROOT / layer / "__init__.py")
 
 
-def test_depl_holds_no_link_that_the_mapping_does_not_know():
-    assert {path.name for path in (ROOT / "depl").iterdir() if path.is_symlink()} == set(LAYERS)
-
-
 def test_every_package_on_disk_is_listed_once_and_every_listed_one_exists():
     on_disk = {
         module_name(layer, path.parent / "__init__.py").removesuffix(".__init__") for layer, path in sources()
     }
     assert sorted(SETUPTOOLS["packages"]) == sorted({*on_disk, LESSONS})
-
-
-def test_every_folder_with_sources_is_a_package():
     assert not [path for _, path in sources() if not (path.parent / "__init__.py").exists()]
 
 
@@ -190,27 +184,17 @@ def test_locks_carry_hashes_and_no_address_or_path(lock):
     assert not re.search(r"[a-z]://|--(index|extra-index|find-links|trusted)|@ |^/|\s/", text)
 
 
-def test_the_development_lock_repeats_every_pin_of_the_runtime_lock():
-    def pins(name: str) -> set[str]:
-        return set(
-            re.findall(r"^[^\s#]+==\S+", (ROOT / name).read_text(encoding="utf-8"), flags=re.MULTILINE)
-        )
-
-    assert pins("requirements.lock") <= pins("requirements-dev.lock")
-
-
-def test_every_declared_dependency_is_locked():
-    def locked(name: str, requirement: str) -> bool:
-        bare = re.split(r"[<>=!~\[ ]", requirement)[0].lower()
-        text = (ROOT / name).read_text(encoding="utf-8").lower()
-        return re.search(rf"^{re.escape(bare)}==", text, flags=re.MULTILINE) is not None
-
+def test_every_declared_dependency_is_locked_and_the_development_lock_repeats_every_pin_of_the_runtime_lock():
+    runtime, development = (
+        dict(re.findall(r"(?m)^([^\s#=]+)==(\S+)", (ROOT / f"requirements{which}.lock").read_text("utf-8")))
+        for which in ("", "-dev")
+    )
+    assert runtime.items() <= development.items()
     project = PROJECT["project"]
-    runtime = project["dependencies"] + PROJECT["build-system"]["requires"]
-    development = runtime + project["optional-dependencies"]["dev"]
-    missing = [name for name in runtime if not locked("requirements.lock", name)]
-    missing += [name for name in development if not locked("requirements-dev.lock", name)]
-    assert not missing, "run `make lock`"
+    needed = project["dependencies"] + PROJECT["build-system"]["requires"]
+    for declared, locked in ((needed, runtime), (project["optional-dependencies"]["dev"], development)):
+        bare = {re.split(r"[<>=!~\[ ]", requirement)[0].lower() for requirement in declared}
+        assert bare <= {name.lower() for name in locked}, "run `make lock`"
 
 
 def code_lines(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:

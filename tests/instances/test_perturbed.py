@@ -7,26 +7,18 @@ import pytest
 
 from depl.instances.perturbed import Parameter, perturbed, scaled
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
-from depl.models.problem.instance import (
-    ConstantImprovement,
-    InverseSqrtImprovement,
-    Model,
-    Switch,
-    TabledImprovement,
-)
-from depl.models.problem.laws import Deterministic, Empirical, Forbidden, InverseGamma, Normal, StudentT, Zero
+from depl.models.problem.instance import InverseSqrtImprovement
+from depl.models.problem.laws import Deterministic, Forbidden, InverseGamma, Normal, Zero
+from tests.problems import atoms, gain, gains, model, student, switches
 
-JUMP = StudentT(degrees_of_freedom=5, location=0.3, scale=0.1, lower=0, upper=0.6)
+JUMP = student(5, 0.3, 0.1, 0, 0.6)
 DECAYING = InverseSqrtImprovement(scale=2, offset=3, noise=InverseGamma(mean=1, variance=0.04))
-STEADY = ConstantImprovement(noise=Normal(mean=1, variance=0.25))
+STEADY = gain(Normal(mean=1, variance=0.25))
 
 
 def with_laws(base, *improvements, jump=JUMP):
-    models = [
-        Model(name=f"m{i}", size=1, demand=2, improvement=item)
-        for i, item in enumerate(improvements, start=1)
-    ]
-    rows = [Switch(previous="m1", following="m2", law=jump)] if len(models) > 1 else []
+    models = [model(f"m{i}", item) for i, item in enumerate(improvements, start=1)]
+    rows = switches({("m1", "m2"): jump} if len(models) > 1 else {})
     return base.replace(models=models, switches=rows, other_switches=Forbidden(), maximum_epochs=12)
 
 
@@ -75,7 +67,7 @@ def test_every_parameter_moves_by_the_size_up_or_down(steady):
     [
         (Normal(mean=2, variance=1), Normal(mean=3, variance=1)),
         (Deterministic(value=2), Deterministic(value=3)),
-        (Empirical(values=(1, 3), weights=(1, 1)), Empirical(values=(2, 4), weights=(1, 1))),
+        (atoms(1, 3, weights=(1, 1)), atoms(2, 4, weights=(1, 1))),
         (Zero(), Zero()),
     ],
 )
@@ -83,8 +75,8 @@ def test_jumps_of_every_kind_move(steady, law, changed):
     assert scaled(with_laws(steady, STEADY, STEADY, jump=law), Parameter.JUMP, 1.5).switches[0].law == changed
 
 
-HEAVY = ConstantImprovement(noise=InverseGamma(shape=1.5, scale=1))
-TABLE = TabledImprovement(epochs=[STEADY] * 12)
+HEAVY = gain(InverseGamma(shape=1.5, scale=1))
+TABLE = gains(*[STEADY] * 12)
 
 
 @pytest.mark.parametrize(

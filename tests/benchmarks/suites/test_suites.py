@@ -14,6 +14,7 @@ from depl.benchmarks.measure.registry import Draw, Study
 from depl.benchmarks.studies.sweeps import LEVELS, drawn_knapsack
 from depl.benchmarks.suites.measures import costs_by_model, plan_measures
 from depl.instances.completions import MODELS, TABLE, TARGETS, completed, completions
+from depl.instances.reductions.chance import Chance
 from depl.models.problem.epochs import compose, loss_step
 from tests.cases.knapsack_cases import subsets
 
@@ -121,6 +122,8 @@ def test_drawn_chance_knapsacks_have_the_value_that_listing_all_sets_finds(level
     result = depl.solve(draw.build(), "exact", time_limit=20)
     assert result.solution is depl.Solution.PROVEN_OPTIMAL
     assert suite.measure(draw, draw.build(), result) == {"value": best}
+    items = Chance.solution_of(result.plan)
+    assert (fits(items), sum(int(knapsack.values[i]) for i in items)) == (True, best)
 
 
 def test_a_plan_on_wrong_laws_is_judged_under_the_true_ones():

@@ -1,18 +1,18 @@
-"""Every reduction's optimum against a dynamic program or brute force, and back to an optimal set of items."""
+"""Optima of reductions against a dynamic program, and back to an optimal set of items.
+
+Those of chance-constrained knapsacks are compared with all sets in the tests of the suites.
+"""
 
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from depl.instances.reductions.chance import Chance
 from depl.instances.reductions.knapsack import best_by_capacity
 from depl.instances.reductions.to_planning import ByCost, ByTime, FreeResources
-from depl.models.solving.result import Solution, Termination
+from depl.models.solving.result import Termination
 from depl.models.solving.solve import solve
-from tests.cases.knapsack_cases import random_chance_knapsack, random_knapsack, subsets
-
-SEEDS = pytest.mark.parametrize("seed", range(5))
+from tests.cases.knapsack_cases import random_knapsack
 
 
 def solved(instance):
@@ -32,7 +32,7 @@ def least_weight_of(knapsack, value):
     return min((weight for reached, weight in lightest.items() if reached >= value), default=None)
 
 
-@SEEDS
+@pytest.mark.parametrize("seed", range(5))
 def test_every_optimum_is_that_of_the_dynamic_program_with_its_items_and_no_more_is_possible(seed):
     knapsack = random_knapsack(np.random.default_rng([9, seed]))
     best = best_by_capacity(knapsack).value
@@ -55,17 +55,3 @@ def test_every_optimum_is_that_of_the_dynamic_program_with_its_items_and_no_more
         items = FreeResources.solution_of(free.plan)
         assert knapsack.weight_of(items) == lightest
         assert knapsack.value_of(items) >= value
-
-
-@SEEDS
-def test_the_best_chance_constrained_set_of_all_is_found_under_the_law(seed):
-    knapsack = random_chance_knapsack(np.random.default_rng([10, seed]))
-    slacks = {items: knapsack.slack(items) for items in subsets(len(knapsack))}
-    assert min(map(abs, slacks.values())) > 1e-9, "a tie that no method decides; draw again"
-    best = max(knapsack.value_of(items) for items, slack in slacks.items() if slack > 0)
-    result = solve(Chance.reduce(knapsack), "exact")
-    assert result.solution is Solution.PROVEN_OPTIMAL
-    assert Chance.value_of_cost(knapsack, result.cost) == best
-    items = Chance.solution_of(result.plan)
-    assert slacks[items] > 0
-    assert knapsack.value_of(items) == best
