@@ -69,25 +69,7 @@ class AnswerError(Exception):
 @functools.cache
 def tiny() -> Instance:
     """The instance that plans, states and scenarios are of."""
-    return load("tiny")
-
-
-def plan() -> Plan:
-    """A plan with every field."""
-    document = {
-        "format": "depl-plan",
-        "version": 1,
-        "instance": tiny().fingerprint,
-        "data": [{"cluster": "cloud", "datasets": ["archive", "sensors"]}],
-        "epochs": [{"model": "full", "cluster": "cloud", "resources": 3.0}] * 2,
-        "claims": {
-            "cost": 25.0,
-            "violation": {"lower": 0.1, "upper": 0.2},
-            "scenarios": {"size": 9, "misses": 1, "allowed": 2, "digest": "0", "seed": 1},
-            "dual": {"time_price": 1.0, "gain_price": 1.0, "bound": 2.0},
-        },
-    }
-    return Plan.from_json(json.dumps(document))
+    return load(OLD / "tiny.json")
 
 
 STATE = {
@@ -97,7 +79,7 @@ STATE = {
     "loss": 9.5,
     "elapsed_time": 1.0,
     "model": "full",
-    "transferred": [{"cluster": "cloud", "datasets": ["archive"]}],
+    "transferred": [{"cluster": "cloud", "datasets": ["sensors"]}],
 }
 OLD = Path(__file__).resolve().parents[1] / "data" / "documents"
 """Files that earlier versions wrote."""
@@ -316,14 +298,15 @@ def readers() -> dict[str, Reader]:
     small = (OLD / "runs.npz").read_bytes()
     scenarios = written("a.npz", lambda path: save_scenarios(draw_scenarios(tiny(), 3, 1), path))
     kept = written("a.jsonl.gz", lambda path: write_store(path, blanks(3)))
-    compact, record = ((OLD / name).read_bytes() for name in ("attempts.jsonl.gz", "record.json"))
+    names = ("attempts.jsonl.gz", "record.json", "sampled-plan.json")  # which has every field
+    compact, record, plan = ((OLD / name).read_bytes() for name in names)
     as_json, as_table = (spoilt_json, spoilt_json, spoilt_bytes), (spoilt_table, spoilt_table, spoilt_bytes)
     as_npz = (spoilt_npz, spoilt_npz, spoilt_bytes)
     as_gzip = (spoilt_lines_of_gzip, spoilt_lines_of_gzip, spoilt_bytes)
     as_sqlite = (spoilt_database, spoilt_bytes)
     return {
         "instance": Reader(".json", instances, as_json, read_instance),
-        "plan": Reader(".json", (plan().to_json().encode(),), as_json, read_plan),
+        "plan": Reader(".json", (plan,), as_json, read_plan),
         "state": Reader(".json", (json.dumps(STATE).encode(),), as_json, read_state),
         "policy": Reader(".json", (by_hand().to_json().encode(),), as_json, read_policy),
         "run-log": Reader(".jsonl", (run_log(),), as_table, lambda path: led(Controller(by_hand()), path)),
@@ -348,5 +331,5 @@ def readers() -> dict[str, Reader]:
             for name, (suffix, good, how) in small_logs().items()
         },
         "show": Reader(".json", instances, as_json, answer("instances", "show", "FILE")),
-        "check": Reader(".json", (plan().to_json().encode(),), as_json, answer("check", "tiny", "FILE")),
+        "check": Reader(".json", (plan,), as_json, answer("check", str(OLD / "tiny.json"), "FILE")),
     }

@@ -15,6 +15,7 @@ from depl.models.problem.laws import register_law
 from depl.models.scenarios.draws import draw_scenarios
 from depl.models.solving.methods import Meaning
 from tests.cases.gamma_law import BareGammaLaw, GammaLaw
+from tests.problems import plan
 
 GAINS = ((4.0, 1.0), (25.0, 0.1))
 JUMP = {"shape": 4.0, "scale": 0.05}
@@ -85,15 +86,14 @@ def test_a_label_that_needs_what_the_law_does_not_offer_is_refused_in_words() ->
 def switching() -> depl.Plan:
     """Four epochs with two switches."""
     names = ("full", "pruned", "full", "full")
-    epochs = tuple({"model": name, "cluster": "cloud", "resources": 10.0} for name in names)
-    return depl.Plan(data=({"cluster": "cloud", "datasets": ["archive"]},), epochs=epochs)
+    return plan(*((name, "cloud", 10.0) for name in names), data=("archive",))
 
 
 @pytest.mark.parametrize("kind", ["gamma", "bare_gamma"])
 def test_switches_that_raise_the_loss_are_certified_by_the_grid(kind: str) -> None:
     """The transform of a gamma law ends at 1 / scale: no contour serves where it raises the loss."""
-    instance, plan = instance_of(kind), switching()
-    found = depl.evaluate(instance, plan)
+    instance, planned = instance_of(kind), switching()
+    found = depl.evaluate(instance, planned)
     drawn = np.random.default_rng(5)
     size = 200_000
     losses = 15 - drawn.gamma(12.0, 1.0, size) - drawn.gamma(25.0, 0.1, size) + drawn.gamma(8.0, 0.05, size)
@@ -102,7 +102,7 @@ def test_switches_that_raise_the_loss_are_certified_by_the_grid(kind: str) -> No
     assert found.violation.width < 1e-3
     assert abs(found.violation.middle - share) < 4.5 * (share * (1 - share) / size) ** 0.5 + 1e-3
     assert found.violation.upper < 0.3
-    assert depl.check(instance, plan).ok
+    assert depl.check(instance, planned).ok
 
 
 def test_it_is_explained_sampled_and_instances_are_changed_with_it() -> None:

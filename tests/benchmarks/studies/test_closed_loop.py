@@ -20,12 +20,12 @@ from depl.benchmarks.studies.closed_loop import (
 )
 from depl.models.policy.counted import counted
 from depl.models.policy.planning import solve_policy
-from depl.models.problem.instance import Switch
-from depl.models.problem.laws import Deterministic, Empirical, Forbidden, Zero
+from depl.models.problem.laws import Forbidden, Zero
 from depl.models.problem.policy import STOP
 from depl.models.traces.counterfactuals import Counterfactuals
 from tests.cases.memory_cases import instance_of, random_law
 from tests.cases.policy_cases import tiny
+from tests.problems import atoms, law, switches
 
 TABLE = np.array(
     [
@@ -77,9 +77,9 @@ def test_a_row_counts_misses_of_every_kind_and_what_runs_cost():
 def instance(level):
     """0.6 is to be gained in two epochs; `small` gains 0.4 in four of five, `large` in all."""
     return tiny(
-        Empirical(values=(0.4, 0.4, 0.4, 0.4, 0.0)),
-        Deterministic(value=0.4),
-        switches=(Switch(previous="small", following="large", law=Zero()),),
+        atoms(0.4, 0.4, 0.4, 0.4, 0.0),
+        law(0.4),
+        switches=switches({("small", "large"): Zero()}),
         other_switches=Forbidden(),
         maximum_epochs=2,
         quantile_level=level,
@@ -112,14 +112,14 @@ def test_after_good_luck_the_reset_rule_risks_again_what_it_had_won():
 
 def test_a_policy_under_its_own_law_stays_itself_and_another_law_has_other_shifts():
     rng = np.random.default_rng(2)
-    law = random_law(rng, residuals="per_run")
+    own = random_law(rng, residuals="per_run")
     other = random_law(np.random.default_rng(2), residuals="per_run")
     target = {"maximum_epochs": 4, "maximum_loss": 1.4, "quantile_level": 0.2, "maximum_time": None}
-    policy = solve_policy(instance_of(law, round_deadline=6.0, **target)).policy
+    policy = solve_policy(instance_of(own, round_deadline=6.0, **target)).policy
     assert policy is not None
-    assert refitted(policy, law.law) == policy
+    assert refitted(policy, own.law) == policy
     found = counted(refitted(policy, other.law), other)
-    assert found.reached == counted(policy, law).reached
+    assert found.reached == counted(policy, own).reached
     assert 0 < found.unlike < 1
 
 

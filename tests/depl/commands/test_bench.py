@@ -105,14 +105,18 @@ def test_a_comparison_finds_the_same_or_names_what_differs_from_answers_or_from_
     gone = changed(cheap, task=changed(cheap.task, instance="gone"))
     wrong = tmp_path / "wrong.jsonl"
     write_store(wrong, [changed(exact, cost=11.0, ending="exhausted"), gone])
-    code, text, _ = ask("bench", "compare", wrong, "--json")
-    told = {tuple(row.values())[:2]: tuple(row.values())[2:] for row in json.loads(text)["differences"]}
+
+    def differences(*files):
+        code, text, _ = ask("bench", "compare", *files, "--json")
+        rows = [tuple(row.values()) for row in json.loads(text)["differences"]]
+        return code, {row[:2]: row[2:] for row in rows}
+
+    code, told = differences(wrong)
     asked, other = (f"paper/paper-alexnet-9/{name}/0" for name in ("exact", "expected-cost"))
     differing = {(asked, "cost"): (11.0, exact.cost), (asked, "ending"): ("exhausted", "optimal")}
     assert "no instance 'gone'" in told.pop(("paper/gone/expected-cost/0", "task"))[1]
     assert (code, told) == (3, differing)
-    code, text, _ = ask("bench", "compare", wrong, kept, "--json")
-    told = {tuple(row.values())[:2]: tuple(row.values())[2:] for row in json.loads(text)["differences"]}
+    code, told = differences(wrong, kept)
     assert (code, told.items() > differing.items()) == (3, True)
     assert told[other, "answer"] == (None, f"exhausted at cost {cheap.cost}")
     assert ask("bench", "compare", wrong, kept, "--only", "none/*")[0] == 0

@@ -14,6 +14,7 @@ from depl.models.traces.table import Traces, joined
 from tests.cases.fit_cases import drawn, setup
 from tests.cases.lost_run_cases import EPOCHS, LOST, PLAN, TARGET
 from tests.depl.commands.conftest import sessions
+from tests.problems import plan
 
 WAY_OUT = "or fit with --care 0, which leaves the margin out; promises for such plans are then bold"
 SESSIONS = """
@@ -137,11 +138,7 @@ WAYS = {
 
 def test_lost_runs_are_counted_alike_by_every_way_from_logs_to_a_promise(ask, here) -> None:
     """Their formats and the ways in which they are lost are those of the tests of the readers."""
-    rows = [{"model": "net", "cluster": "edge", "resources": 1.0}] * EPOCHS
-    plan = {"data": [{"cluster": "edge", "datasets": ["all"]}], "epochs": rows}
-    Path("net-plan.json").write_text(
-        json.dumps({"format": "depl-plan", "version": 1} | plan), encoding="utf-8"
-    )
+    Path("net-plan.json").write_text(plan(*PLAN, data=("all",)).to_json(), encoding="utf-8")
     for line, wanted in WAYS.items():
         code, _, err = ask(*line.split())
         assert code == (0 if isinstance(wanted, str) else wanted), (line, err)

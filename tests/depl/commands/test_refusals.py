@@ -3,6 +3,7 @@
 import json
 import shlex
 import shutil
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ from tests.cases.documents import RICH, put
 from tests.cases.policy_files import document
 from tests.cases.sweep_cases import blanks, write_store
 from tests.cases.training_cases import small_family
+from tests.problems import plan
 
 LEAVES = dict(leaves())
 
@@ -116,7 +118,8 @@ certify digits-alexnet --target 1.5 --omega 0.9 | --plan: say what the runs were
 train --family none --out x.csv | there is no family 'none'; known are digits-alexnet
 train --family zen-attention --out x.csv | zen-attention is no longer trained
 train --family points --out none/x.csv | make it first
-train --family points --out runs.csv | choose another file
+train --family points --out runs.csv | its family is 'nothing'
+train --family points --out x.csv --plan cloud.json | there is no cluster 'cloud'
 train --family points --out x.csv --plan plan.json | plan.json: $.epochs[0].model: 'full' cannot be trained
 train --family points --out x.csv --stages a@b,c@d | --stages: needs --switch-epochs
 train --family points --out x.csv --stages a@b,c@d --switch-epochs 2 | --stages: needs --epochs
@@ -224,25 +227,18 @@ def bad(documents: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     instance = (documents / "instance.json").read_text(encoding="utf-8")
     runs = (documents / "runs.csv").read_text(encoding="utf-8").rstrip("\n").rpartition(",")
     sack = "{0}\nn 1\nc 1\nz 9\ntime 0.00\n1,1,1,0\n-----\n\n"
-    plan = {"format": "depl-plan", "version": 1, "data": [{"cluster": "edge", "datasets": ["sensors"]}]}
-    edge = {"model": "full", "cluster": "edge", "resources": 4.0}
-    cloud = {
-        "format": "depl-plan",
-        "version": 1,
-        "data": [{"cluster": "cloud", "datasets": ["all"]}],
-        "epochs": [{"model": "pruned-50", "cluster": "cloud", "resources": 1.0}],
-    }
+    on_edge = partial(plan, data=("sensors",))
     texts = {
         "wrong.json": json.dumps(put(RICH, "clusters[1].capacity", -4)),
         "again.json": json.dumps(RICH).replace('"capacity":', '"capacity": 1, "capacity":', 1),
-        "huge.json": json.dumps(plan | {"epochs": [edge | {"model": "huge"}]}),
-        "back.json": json.dumps(plan | {"epochs": [edge | {"model": "pruned"}, edge]}),
+        "huge.json": on_edge(("huge", "edge", 4.0)).to_json(),
+        "back.json": on_edge(("pruned", "edge", 4.0), ("full", "edge", 4.0)).to_json(),
         "lost.csv": f"{runs[0].rpartition(',')[0]},nan,{runs[2]}\n",
         "ends.py": "import sys; sys.exit(3)",  # which would read as proved infeasible
         "bad-items": "2 5\n1 1\n1 x\n",
         "two-sacks.csv": sack.format("first") + sack.format("second"),
-        "cloud.json": json.dumps(cloud),
-        "tied.json": json.dumps(cloud | {"instance": "0" * 64}),
+        "cloud.json": plan(("pruned-50", "cloud")).to_json(),
+        "tied.json": plan(instance="0" * 64).to_json(),
         "other-model.json": json.dumps(state | {"model": "pruned"}),
         "low-state.json": json.dumps(state | {"loss": "low"}),
         "bad-policy.json": json.dumps({**document(), "epochs": 3}),

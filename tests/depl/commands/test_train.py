@@ -5,11 +5,11 @@ import json
 import pytest
 
 from depl.instances.training import families
-from depl.models.problem.plan import Plan
 from depl.models.traces.counterfactuals import read_counterfactuals
 from depl.models.traces.files import read_traces
 from depl.models.traces.stages import planned
 from tests.cases.training_cases import small_family
+from tests.problems import plan
 
 STAGES = ("--stages", "pruned-50@edge,pruned-75@far-edge")
 SWITCHES = ("--switch-epochs", "2,4", "--epochs", 6)
@@ -29,9 +29,7 @@ def train(ask, tmp_path, monkeypatch):
 
 
 def written(path, *epochs):
-    data = tuple({"cluster": name, "datasets": ["all"]} for name in dict.fromkeys(site for _, site in epochs))
-    rows = tuple({"model": model, "cluster": site, "resources": 1.0} for model, site in epochs)
-    path.write_text(Plan(data=data, epochs=rows).to_json(), encoding="utf-8")
+    path.write_text(plan(*epochs, data=("all",)).to_json(), encoding="utf-8")
     return path
 
 

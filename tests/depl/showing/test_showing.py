@@ -43,6 +43,7 @@ from tests.cases.fit_cases import drawn
 from tests.cases.memory_cases import instance_of
 from tests.cases.policy_files import branches, by_hand, replayed
 from tests.cases.traced_law_cases import halves
+from tests.problems import plan
 
 LONGEST = 200
 CLOUD = (ClusterData(cluster="cloud", datasets=("sensors",)),)
@@ -257,11 +258,10 @@ def test_what_is_certified_is_shown_on_the_safe_side(uneven, row):
 def test_names_of_any_length_leave_repr_short_and_many_stages_the_page_small():
     long = "n" * 100
     assert len(repr(depl.load("tiny").replace(name=long))) <= LONGEST
-    epochs = [{"model": f"{number % 2}{long}", "cluster": "c", "resources": 1.0} for number in range(500)]
-    plan = depl.Plan(data=({"cluster": "c", "datasets": ("d",)},), epochs=epochs)
-    assert len(repr(plan)) <= LONGEST
-    assert "and 440 more stages" in str(plan)
-    assert plan._repr_html_().count("<tr>") < 80
+    many = plan(*((f"{number % 2}{long}", "c") for number in range(500)))
+    assert len(repr(many)) <= LONGEST
+    assert "and 440 more stages" in str(many)
+    assert many._repr_html_().count("<tr>") < 80
 
 
 def test_a_result_without_its_instance_prints_and_a_probability_that_is_nearly_one_is_not_shown_as_one():
@@ -303,10 +303,10 @@ def test_without_pandas_frames_are_refused_with_what_to_do(tiny, monkeypatch):
 
 @pytest.mark.parametrize("words", ["solve tiny", "check tiny P", "explain tiny P", "replan tiny P S"])
 def test_figure_draws_the_plan(ask, tmp_path, words, tiny_optimum):
-    plan, state, drawn_in = (tmp_path / name for name in ("plan.svg", "state.json", "alone.svg"))
-    plan.write_text(tiny_optimum.to_json())
+    optimum, state, drawn_in = (tmp_path / name for name in ("plan.json", "state.json", "alone.svg"))
+    optimum.write_text(tiny_optimum.to_json())
     state.write_text(STATE.to_json())
-    given = [{"P": plan, "S": state}.get(word, word) for word in words.split()]
+    given = [{"P": optimum, "S": state}.get(word, word) for word in words.split()]
     assert ask(*given, "--figure", drawn_in)[0] == 0
     ElementTree.parse(drawn_in)
 

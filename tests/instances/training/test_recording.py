@@ -6,8 +6,7 @@ from depl.instances.training import recording
 from depl.instances.training.recording import CHUNK, record
 from depl.instances.training.runs import Epoch
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.traces.files import read_traces, write_traces
-from depl.models.traces.table import Traces
+from depl.models.traces.files import read_traces
 from tests.cases.training_cases import small_family
 
 FAMILY = small_family()
@@ -67,15 +66,12 @@ def test_a_process_that_is_killed_loses_the_runs_since_the_last_writing_at_most(
         (small_family(rate=0.2), SHORT, "setup is "),
         (FAMILY, SHORT[:1], "schedule is "),
         (FAMILY, None, "schedule is "),
-        (FAMILY, (), "family is 'nothing'"),  # traces of other tools
     ],
 )
 def test_other_runs_are_not_added_to_a_file(tmp_path, family, schedule, named):
+    """Nor to traces of other tools: that is a row of the refusals of commands."""
     path = tmp_path / "traces.csv.gz"
-    if schedule == ():
-        write_traces(path, Traces(["0"], [1], ["m"], ["c"], [1.0]))
-    else:
-        recorded(path, [0])
+    recorded(path, [0])
     before = path.read_bytes()
     with pytest.raises(InvalidInputError, match=f"its {named}.*; choose another file"):
         record(family, [1], path, schedule=schedule)
