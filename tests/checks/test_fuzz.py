@@ -12,9 +12,7 @@ import resource
 import signal
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import FrameType
 
 import pytest
 from hypothesis import HealthCheck, given, note, settings
@@ -31,7 +29,7 @@ MEMORY = 2 * 2**30
 """Bytes of addresses beyond those that the process has: twice
 `depl.models.foundation.documents.LARGEST_FILE`."""
 FEW = settings.get_current_profile_name() == "repeat"
-ONCE_FAILED: tuple[tuple[str, Callable[[bytes], bytes]], ...] = (
+ONCE_FAILED = (
     ("attempts-sqlite", lambda good: good.replace(b'"ending"', b'"\xffnding"')),  # documents, no UTF-8
     ("attempts-sqlite", lambda good: good.replace(b"CREATE TABLE attempt", b"CREATE TABLE attemp\xff")),
     ("record", lambda good: good.replace(b'"summary"', b'"summar\xff"')),
@@ -46,10 +44,10 @@ class TooLongError(BaseException):
 
 
 @contextlib.contextmanager
-def within(seconds: float = SECONDS) -> Iterator[None]:
+def within(seconds=SECONDS):
     """Stop what takes longer, by the clock of this process alone, or more memory; warnings are errors."""
 
-    def stop(number: int, frame: FrameType | None) -> None:
+    def stop(number, frame):
         raise TooLongError(f"more than {seconds:g} CPU-seconds")
 
     in_use = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * resource.getpagesize()
@@ -66,7 +64,7 @@ def within(seconds: float = SECONDS) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
 
 
-def judge(read: Callable[[Path], object], suffix: str, content: bytes) -> str:
+def judge(read, suffix, content):
     """Read a file: it is accepted, or refused in words, or what it raises comes out."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, f"spoilt{suffix}")
@@ -82,7 +80,7 @@ def judge(read: Callable[[Path], object], suffix: str, content: bytes) -> str:
 
 
 @pytest.mark.parametrize("name", readers())
-def test_a_file_that_is_not_spoilt_is_accepted(name: str) -> None:
+def test_a_file_that_is_not_spoilt_is_accepted(name):
     """Else the fuzz would refuse everything for one reason, and find nothing."""
     reader = readers()[name]
     assert {judge(reader.read, reader.suffix, good) for good in reader.good} == {"accepted"}
@@ -95,7 +93,7 @@ def test_a_file_that_is_not_spoilt_is_accepted(name: str) -> None:
     suppress_health_check=list(HealthCheck),
 )
 @given(data=st.data())
-def test_a_spoilt_file_is_accepted_or_refused_in_words(name: str, data: st.DataObject) -> None:
+def test_a_spoilt_file_is_accepted_or_refused_in_words(name, data):
     reader, chance = readers()[name], Chance(data.draw)
     content = chance.pick(reader.spoil)(chance, chance.pick(reader.good))
     note(f"{content[:5000]!r}")
@@ -105,28 +103,28 @@ def test_a_spoilt_file_is_accepted_or_refused_in_words(name: str, data: st.DataO
 @pytest.mark.parametrize(
     ("name", "spoil"), ONCE_FAILED, ids=[f"{n}-{name}" for n, (name, _) in enumerate(ONCE_FAILED)]
 )
-def test_what_once_failed_fails_no_more(name: str, spoil: Callable[[bytes], bytes]) -> None:
+def test_what_once_failed_fails_no_more(name, spoil):
     reader = readers()[name]
     content = spoil(reader.good[0])
     assert content != reader.good[0]
     judge(reader.read, reader.suffix, content)
 
 
-def breaks(path: Path) -> None:
+def breaks(path):
     raise KeyError("for a test")
 
 
-def warns(path: Path) -> None:
+def warns(path):
     warnings.warn("for a test", stacklevel=1)
 
 
-def hangs(path: Path) -> None:
+def hangs(path):
     with within(0.05):
         while True:
             pass
 
 
-def fills(path: Path) -> None:
+def fills(path):
     bytearray(4 * MEMORY)
 
 
@@ -141,6 +139,6 @@ def fills(path: Path) -> None:
     ],
     ids=["breaks", "warns", "hangs", "fills", "trips"],
 )
-def test_what_is_not_documented_is_found(read: Callable[[Path], object], error: type[BaseException]) -> None:
+def test_what_is_not_documented_is_found(read, error):
     with pytest.raises(error):
         judge(read, ".json", b"{}")

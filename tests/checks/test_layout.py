@@ -4,8 +4,6 @@ import ast
 import os
 import re
 import tomllib
-from collections.abc import Iterable
-from pathlib import Path
 
 import pytest
 
@@ -38,13 +36,13 @@ LESSONS = "depl.lessons.texts"
 """Scripts that are data of the installed package, and in a checkout stand in docs/lessons."""
 
 
-def module_name(layer: str, path: Path) -> str:
+def module_name(layer, path):
     """The import name of a source file."""
     parts = list(path.relative_to(ROOT).with_suffix("").parts)
     return ".".join(parts if layer == "depl" else ["depl", *parts])
 
 
-def layer_of(name: str) -> str | None:
+def layer_of(name):
     """The layer that an imported name belongs to, None for other projects' names."""
     parts = name.split(".")
     if parts[0] != "depl":
@@ -52,7 +50,7 @@ def layer_of(name: str) -> str | None:
     return parts[1] if len(parts) > 1 and parts[1] in LAYERS else "depl"
 
 
-def forbidden(layer: str, room: str, names: Iterable[tuple[int, str]]) -> list[str]:
+def forbidden(layer, room, names):
     """What a source file of this room of a layer, which imports these names, should not import."""
     found = []
     for line, name in names:
@@ -69,7 +67,7 @@ def forbidden(layer: str, room: str, names: Iterable[tuple[int, str]]) -> list[s
     return found
 
 
-def floor_of(layer: str, room: str) -> int:
+def floor_of(layer, room):
     """The floor that a room stands on; what stands beside the rooms is above all of them."""
     floors = (number for number, rooms in enumerate(FLOORS[layer]) if room in rooms)
     return next(floors, len(FLOORS[layer]))
@@ -197,7 +195,7 @@ def test_every_declared_dependency_is_locked_and_the_development_lock_repeats_ev
         assert bare <= {name.lower() for name in locked}, "run `make lock`"
 
 
-def code_lines(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+def code_lines(function):
     """Lines of a function without its docstring."""
     lines = (function.end_lineno or function.lineno) - function.lineno + 1
     if ast.get_docstring(function) is None:

@@ -20,7 +20,7 @@ from tests.checks.mutation_forks import Forks, put_in
 from tests.checks.mutation_operators import Mutant, mutants, mutated
 
 
-def changes(source: str) -> set[tuple[str, str]]:
+def changes(source):
     """What every operator makes of a source."""
     found = mutants("x.py", source)
     return {(one.name.split(" ")[1].rstrip(":"), mutated(source, one.index).strip()) for one in found}
@@ -61,14 +61,14 @@ def changes(source: str) -> set[tuple[str, str]]:
     ],
 )
 def test_an_operator_makes_these_changes_and_what_says_nothing_about_behaviour_is_left_alone(
-    source: str, operator: str, expected: set[str]
-) -> None:
+    source, operator, expected
+):
     found = changes(source)
     assert {changed for name, changed in found if name == operator} == expected
     assert operator or not found
 
 
-def test_every_mutant_of_a_real_file_compiles_differs_and_has_a_name_of_its_own() -> None:
+def test_every_mutant_of_a_real_file_compiles_differs_and_has_a_name_of_its_own():
     path = "models/problem/allocation.py"
     source = (ROOT / path).read_text(encoding="utf-8")
     found = list(mutants(path, source))
@@ -79,8 +79,8 @@ def test_every_mutant_of_a_real_file_compiles_differs_and_has_a_name_of_its_own(
         assert ast.dump(ast.parse(changed)) != ast.dump(ast.parse(source))
 
 
-def test_fewer_mutants_are_the_first_of_more_a_seed_draws_its_own_and_names_are_found() -> None:
-    def drawn(seed: int, count: int, only: str | None = None) -> list[Mutant]:
+def test_fewer_mutants_are_the_first_of_more_a_seed_draws_its_own_and_names_are_found():
+    def drawn(seed, count, only=None):
         return chosen(Namespace(room="allocation", seed=seed, mutants=count, only=only))
 
     many = drawn(3, 20)
@@ -92,7 +92,7 @@ def test_fewer_mutants_are_the_first_of_more_a_seed_draws_its_own_and_names_are_
             drawn(3, count, only)
 
 
-def test_the_mirror_comes_first_then_the_room_then_near_and_quick_ones_as_long_as_there_is_time() -> None:
+def test_the_mirror_comes_first_then_the_room_then_near_and_quick_ones_as_long_as_there_is_time():
     mirror, other = "tests/models/risk/test_certify.py", "tests/models/risk/test_grid.py"
     far, quick, slow = "tests/docs/test_errata.py", "tests/depl/test_cli.py", "tests/depl/test_starting.py"
     order = [f"{mirror}::quick", f"{mirror}::slow", f"{other}::a", f"{far}::a", f"{quick}::a", f"{slow}::a"]
@@ -115,9 +115,7 @@ def test_the_mirror_comes_first_then_the_room_then_near_and_quick_ones_as_long_a
         ("x = %r", 60.0, "no test"),
     ],
 )
-def test_a_run_in_a_copy_uses_the_copy_and_says_how_it_ended(
-    tmp_path: Path, body: str, seconds: float, how: str
-) -> None:
+def test_a_run_in_a_copy_uses_the_copy_and_says_how_it_ended(tmp_path, body, seconds, how):
     (tmp_path / "depl").mkdir()
     (tmp_path / "depl" / "__init__.py").touch()
     (tmp_path / "test_here.py").write_text(body % str(tmp_path), encoding="utf-8")
@@ -130,18 +128,18 @@ def test_a_run_in_a_copy_uses_the_copy_and_says_how_it_ended(
     assert ending.by == ("test_here.py::test_it[two words]" if how == "failed" else "")
 
 
-def test_a_fault_that_keeps_a_test_file_from_being_imported_is_noticed(tmp_path: Path) -> None:
+def test_a_fault_that_keeps_a_test_file_from_being_imported_is_noticed(tmp_path):
     (tmp_path / "test_here.py").write_text("raise ValueError\ndef test_it(): ...", encoding="utf-8")
     assert run(tmp_path, ["test_here.py::test_it"], 60.0).how == "failed"
 
 
-def test_a_fault_that_renames_parameters_is_judged_by_the_other_tests(tmp_path: Path) -> None:
+def test_a_fault_that_renames_parameters_is_judged_by_the_other_tests(tmp_path):
     (tmp_path / "test_here.py").write_text("def test_it(): ...", encoding="utf-8")
     for names in (["test_here.py::test_gone[1]", "test_here.py::test_it"], ["test_here.py::test_gone[1]"]):
         assert run(tmp_path, names, 60.0)[:2] == ("passed", "")  # without any left it is not noticed
 
 
-def test_kernels_that_may_contain_a_changed_one_are_dropped(tmp_path: Path) -> None:
+def test_kernels_that_may_contain_a_changed_one_are_dropped(tmp_path):
     kept = tmp_path / "models" / "__pycache__"
     kept.mkdir(parents=True)
     for name, text in {
@@ -157,7 +155,7 @@ def test_kernels_that_may_contain_a_changed_one_are_dropped(tmp_path: Path) -> N
     assert left == {"low", "other"}  # that of the file itself is out of date by its time
 
 
-def test_the_score_leaves_out_what_is_equivalent_and_lists_survivors(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_score_leaves_out_what_is_equivalent_and_lists_survivors(monkeypatch):
     drawn = [Mutant(name, "x.py", 1, 1) for name in "abcd"]
     hows = dict(zip("abcd", ("failed", "passed", "hung", "passed"), strict=True))
     monkeypatch.setattr(mutation, "equivalent", lambda: {"d": "no difference", "a": "noticed all the same"})
@@ -168,7 +166,7 @@ def test_the_score_leaves_out_what_is_equivalent_and_lists_survivors(monkeypatch
     ]
 
 
-def test_equivalent_mutants_exist_and_have_reasons() -> None:
+def test_equivalent_mutants_exist_and_have_reasons():
     same = mutation.equivalent()
     paths = {name.partition("::")[0] for name in same}
     known = {item.name for path in paths for item in mutants(path, (ROOT / path).read_text(encoding="utf-8"))}
@@ -176,13 +174,13 @@ def test_equivalent_mutants_exist_and_have_reasons() -> None:
     assert all(len(reason.split()) > 3 for reason in same.values())
 
 
-def one(path: str, text: str) -> Mutant:
+def one(path, text):
     """The first mutant of a file with this in its name."""
     source = (ROOT / path).read_text(encoding="utf-8")
     return next(mutant for mutant in mutants(path, source) if text in mutant.name)
 
 
-def test_a_fault_is_put_into_a_function_that_is_in_use() -> None:
+def test_a_fault_is_put_into_a_function_that_is_in_use():
     before = runs_to_carry.__code__
     text = "runs_to_carry arithmetic: (misses + diverged + 1) / budget"
     try:
@@ -200,12 +198,12 @@ def test_a_fault_is_put_into_a_function_that_is_in_use() -> None:
         ("models/problem/allocation.py", "::module"),
     ],
 )
-def test_what_a_fork_cannot_change_is_left_to_copies(path: str, text: str) -> None:
+def test_what_a_fork_cannot_change_is_left_to_copies(path, text):
     importlib.import_module(mutation.module_of(path))
     assert not put_in(one(path, text))
 
 
-def test_what_a_shared_fixture_calls_is_recorded_for_the_tests_after_it() -> None:
+def test_what_a_shared_fixture_calls_is_recorded_for_the_tests_after_it():
     plugin, code = Forks(Path(), [], []), (lambda: None).__code__
     for scope, shared in (("function", set()), ("module", {code})):
         plugin.now = set()
@@ -224,12 +222,10 @@ def test_what_a_shared_fixture_calls_is_recorded_for_the_tests_after_it() -> Non
         ("passed", "failed", [], [(True, ["a", "b"]), (False, ["b"])]),
     ],
 )
-def test_a_test_is_believed_that_passes_without_the_fault(
-    alone: str, how: str, unreliable: list[str], asked: list[tuple[bool, list[str]]]
-) -> None:
+def test_a_test_is_believed_that_passes_without_the_fault(alone, how, unreliable, asked):
     seen = []
 
-    def judged(fault: bool, names: list[str]) -> Ending:
+    def judged(fault, names):
         seen.append((fault, names))
         ends = {(True, 2): "failed", (False, 1): alone, (True, 1): "passed"}
         return Ending(ends[fault, len(names)], "b" if len(names) == 2 else "", 0.0)
@@ -246,7 +242,7 @@ def test_a_test_is_believed_that_passes_without_the_fault(
         ("sh -c 'i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done'; exit 7", 2.0, 7),  # its child is busy
     ],
 )
-def test_a_run_that_does_nothing_hangs_and_a_busy_one_does_not(script: str, idle: float, code: int) -> None:
+def test_a_run_that_does_nothing_hangs_and_a_busy_one_does_not(script, idle, code):
     process = subprocess.Popen(["sh", "-c", script], start_new_session=True)
     try:
         assert awaited(process.pid, idle, look=0.01) == code

@@ -66,7 +66,7 @@ PLACES = {
 
 
 @pytest.mark.parametrize("what", PLACES)
-def test_it_stands_in_its_places_and_in_all_of_them(what: str) -> None:
+def test_it_stands_in_its_places_and_in_all_of_them(what):
     pattern, layers, places, instead = PLACES[what]
     found = {
         path.relative_to(ROOT).as_posix()
@@ -95,5 +95,5 @@ def test_it_stands_in_its_places_and_in_all_of_them(what: str) -> None:
         (TOLERANCE, "_PROVED = 1e-7"),
     ],
 )
-def test_a_second_place_would_be_found(pattern: re.Pattern[str], line: str) -> None:
+def test_a_second_place_would_be_found(pattern, line):
     assert pattern.search(line)

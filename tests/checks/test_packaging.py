@@ -16,7 +16,7 @@ BUILD = "import sys, setuptools.build_meta as b; out = sys.argv[1]; b.build_whee
 AND_SOURCES = "; b.build_sdist(out)"
 
 
-def copy_of_the_project(target: Path) -> None:
+def copy_of_the_project(target):
     """Copy what a clone holds of the sources, links as links."""
     junk = shutil.ignore_patterns("__pycache__", "*.egg-info")
     for name in ("depl", *LAYERS):
@@ -26,7 +26,7 @@ def copy_of_the_project(target: Path) -> None:
         shutil.copy(ROOT / name, target / name)
 
 
-def expected_modules() -> list[str]:
+def expected_modules():
     """Import path of every source file, read from the real folders."""
     own = [path.relative_to(ROOT) for path in (ROOT / "depl").rglob("*.py")]
     modules = [path.as_posix() for path in own if path.parts[1] not in LAYERS]
@@ -83,7 +83,7 @@ def test_archives_hold_every_source_once(tmp_path, links, sources):
 LESSONS_FOUND = "{}/depl/lessons/texts, from 1_reduction\n"
 
 
-def lessons_of_the_wheel(wheel: Path, folder: Path) -> str:
+def lessons_of_the_wheel(wheel, folder):
     """Where what a wheel installs finds its lessons, and the first of them."""
     zipfile.ZipFile(wheel).extractall(folder)
     code = "from depl.lessons.shipped import folder, lessons; print(f'{folder()}, from {lessons()[0].name}')"
@@ -91,13 +91,13 @@ def lessons_of_the_wheel(wheel: Path, folder: Path) -> str:
     return subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True, env={}).stdout
 
 
-def shipped_data() -> set[str]:
+def shipped_data():
     """Instances, setups, traces and knapsacks, by their paths in the package."""
     folder = ROOT / "instances" / "data"
     files = [path for path in folder.rglob("[!.]*") if path.is_file()]
     return {f"depl/{path.relative_to(ROOT).as_posix()}" for path in files}
 
 
-def is_module(name: str) -> bool:
+def is_module(name):
     """Whether a member of the source archive is a source file of the package."""
     return name.endswith(".py") and name.split("/")[0] in ("depl", *LAYERS)

@@ -5,8 +5,6 @@ Vulture finds what no source uses; tests are no users, and neither is the refere
 
 import ast
 import re
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from vulture import Vulture
@@ -20,7 +18,7 @@ COMMANDS = ["@*.command", "@command"]
 """Decorators that make a function a command."""
 
 
-def texts() -> Iterator[str]:
+def texts():
     """Pages that people read or that run commands, and the texts inside sources, but no docstring."""
     docs = ROOT / "docs"
     for path in (
@@ -40,7 +38,7 @@ def texts() -> Iterator[str]:
                 yield node.value
 
 
-def unused(files: list[Path], named: str) -> list[str]:
+def unused(files, named):
     """Functions, classes, methods and properties that no file uses and no text names."""
     known = set(re.findall(r"\w+", named))
     found = Vulture(ignore_names=list(CALLED_BY_OTHERS), ignore_decorators=COMMANDS)

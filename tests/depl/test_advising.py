@@ -7,24 +7,22 @@ import numpy as np
 import pytest
 
 import depl
-from depl.models.estimation.advice import Option
 from depl.models.estimation.affine import FEWEST, fit_affine
 from depl.models.estimation.instance import SETTLED_EPOCHS, fit_instance
 from depl.models.evaluation.traced_loss import end_law
 from depl.models.exact.traced_schedules import all_candidates
-from depl.models.problem.instance import Instance
 from depl.models.problem.traced_law import traced_law
-from depl.models.traces.table import Schedule, Traces, joined
+from depl.models.traces.table import joined
 from tests.cases.fit_cases import drawn, setup
 from tests.problems import refusal
 
 
 @pytest.fixture(scope="module")
-def asked() -> Instance:
+def asked():
     return fit_instance(drawn(), setup()).replace(run_fingerprints=None)
 
 
-def fitted(asked: Instance, traces: Traces, confidence: float | None = None, **target) -> Instance:
+def fitted(asked, traces, confidence=None, **target):
     """As `depl.fit` does of few schedules, without the paper's laws, which take time."""
     counting = {
         "care": 0.95,
@@ -36,14 +34,14 @@ def fitted(asked: Instance, traces: Traces, confidence: float | None = None, **t
     return asked.replace(traced_law=law, **target)
 
 
-def fresh(option: Option, seed: int, noise: float) -> Traces:
+def fresh(option, seed, noise):
     """The runs that are advised, from the law that drew the others."""
     runs = drawn(option.advised.runs, seed, "fresh", noise)
     (found,) = [rows for schedule, rows in runs.by_schedule().items() if schedule == option.trained]
     return runs.select(found)
 
 
-def promised(instance: Instance, schedule) -> bool:
+def promised(instance, schedule):
     found = end_law(instance.traced_law, schedule).violation(instance.target.maximum_loss)
     return found.at_most(instance.target.violation_budget)
 
@@ -107,13 +105,13 @@ def test_the_promise_comes_at_least_as_often_as_is_said_and_no_plan_beats_the_bo
 
 
 @cache
-def truth() -> dict[Schedule, np.ndarray]:
+def truth():
     """Losses of 4000 runs of every schedule."""
     runs = drawn(4000, 10**6)
     return {schedule: runs.matrix()[rows] for schedule, rows in runs.by_schedule().items()}
 
 
-def cheapest(instance: Instance) -> float:
+def cheapest(instance):
     """The least cost of a plan that runs went through and that in truth keeps the target."""
     listed, best = all_candidates(instance, instance.traced_law.law, 1000), math.inf
     for node, item in enumerate(listed.nodes):

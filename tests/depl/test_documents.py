@@ -28,12 +28,12 @@ TINY = depl.load(HERE / "tiny.json")
 PLANS = ("plan.json", "sampled-plan.json", "fitted-plan.json")
 
 
-def text_of(name: str) -> str:
+def text_of(name):
     return (HERE / name).read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
-def fitted() -> depl.Instance:
+def fitted():
     return depl.load(HERE / "fitted.json")
 
 

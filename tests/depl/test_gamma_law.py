@@ -2,7 +2,6 @@
 
 import functools
 import json
-from typing import Any
 
 import numpy as np
 import pytest
@@ -23,9 +22,9 @@ GRID = {"density-greedy", "enumerate", "exact", "scenario-search"}
 """Methods that solve the law that offers nothing: those that certify with it, prove with it, draw from it."""
 
 
-def instance_of(kind: str, switches: bool = True) -> depl.Instance:
+def instance_of(kind, switches=True):
     """One cluster, one dataset, two models, at most four epochs."""
-    content: dict[str, Any] = json.loads(depl.load("tiny").to_json())
+    content = json.loads(depl.load("tiny").to_json())
     content["clusters"], content["datasets"] = content["clusters"][:1], content["datasets"][:1]
     content["transfers"] = []
     for model, (shape, scale) in zip(content["models"], GAINS, strict=True):
@@ -37,7 +36,7 @@ def instance_of(kind: str, switches: bool = True) -> depl.Instance:
 
 
 @pytest.fixture(autouse=True)
-def _registered(own_laws: None) -> None:
+def _registered(own_laws):
     register_law(GammaLaw)
     register_law(BareGammaLaw)
 
@@ -51,13 +50,13 @@ CASES = [
 
 
 @functools.cache
-def verified(kind: str, plan: depl.Plan) -> bool:
+def verified(kind, plan):
     """Whether the verifier accepts a plan with all that it claims; many methods find the same one."""
     return depl.check(instance_of(kind, switches=False), plan).ok
 
 
 @pytest.mark.parametrize(("method", "kind"), CASES)
-def test_every_method_solves_it_and_the_verifier_agrees(method: str, kind: str) -> None:
+def test_every_method_solves_it_and_the_verifier_agrees(method, kind):
     """Cheapest 8 (by enumeration, and by the exact search): no plan that holds under the law costs less."""
     instance = instance_of(kind, switches=False)
     known = {item.name: item for item in depl.methods()}[method]
@@ -74,7 +73,7 @@ def test_every_method_solves_it_and_the_verifier_agrees(method: str, kind: str) 
         assert result.lower_bound <= 8.0 + 1e-9 <= result.cost + 2e-9
 
 
-def test_a_label_that_needs_what_the_law_does_not_offer_is_refused_in_words() -> None:
+def test_a_label_that_needs_what_the_law_does_not_offer_is_refused_in_words():
     whole, bare = (instance_of(kind, switches=False) for kind in ("gamma", "bare_gamma"))
     for label in ("entropic", "normal"):
         assert depl.solve(whole, "depl-paper", options={"label": label}).plan is not None
@@ -83,14 +82,14 @@ def test_a_label_that_needs_what_the_law_does_not_offer_is_refused_in_words() ->
         depl.solve(bare, "depl-paper", options={"label": "entropic"})
 
 
-def switching() -> depl.Plan:
+def switching():
     """Four epochs with two switches."""
     names = ("full", "pruned", "full", "full")
     return plan(*((name, "cloud", 10.0) for name in names), data=("archive",))
 
 
 @pytest.mark.parametrize("kind", ["gamma", "bare_gamma"])
-def test_switches_that_raise_the_loss_are_certified_by_the_grid(kind: str) -> None:
+def test_switches_that_raise_the_loss_are_certified_by_the_grid(kind):
     """The transform of a gamma law ends at 1 / scale: no contour serves where it raises the loss."""
     instance, planned = instance_of(kind), switching()
     found = depl.evaluate(instance, planned)
@@ -105,7 +104,7 @@ def test_switches_that_raise_the_loss_are_certified_by_the_grid(kind: str) -> No
     assert depl.check(instance, planned).ok
 
 
-def test_it_is_explained_sampled_and_instances_are_changed_with_it() -> None:
+def test_it_is_explained_sampled_and_instances_are_changed_with_it():
     instance, bare = instance_of("gamma"), instance_of("bare_gamma")
     assert "gamma of mean 4, variance 4" in depl.explain(instance, switching())
     sample = draw_scenarios(instance, 2000, 3)
@@ -119,7 +118,7 @@ def test_it_is_explained_sampled_and_instances_are_changed_with_it() -> None:
             scaled(bare, parameter, 2.0)
 
 
-def test_it_is_fitted_beside_the_laws_of_the_toolkit() -> None:
+def test_it_is_fitted_beside_the_laws_of_the_toolkit():
     rng = np.random.default_rng(11)
     gains = 0.5 * rng.gamma(9.0, 1 / 9, (60, 20)) / np.sqrt(np.arange(1, 21))
     fit = fit_improvement(gains, np.arange(1, 21), rng, resamples=1)

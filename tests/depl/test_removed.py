@@ -10,7 +10,7 @@ from depl.cli import main
 from depl.models.foundation.removed import SUCCESSORS, removed
 
 
-def refusal(name: str, capsys: pytest.CaptureFixture[str]) -> str:
+def refusal(name, capsys):
     """What a user reads who asks for this name in the way it was written."""
     first, _, rest = name.partition(" ")
     if first in ("depl", "study"):

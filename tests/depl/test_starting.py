@@ -6,7 +6,6 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -79,7 +78,7 @@ def test_what_is_said_before_everything_is_imported_is_what_is_said_afterwards()
     assert starting.NOTHING == ExitCode.NOTHING
 
 
-def press(*_: object) -> None:
+def press(*_):
     signal.raise_signal(signal.SIGINT)
 
 
@@ -94,7 +93,7 @@ def test_a_press_while_the_words_are_read_ends_without_a_traceback(ask, monkeypa
 def test_an_answer_that_is_there_is_printed_although_a_press_comes_and_given_up_at_the_second(
     ask, monkeypatch, presses
 ):
-    def write(*given: object) -> bool:
+    def write(*given):
         for _ in range(presses):
             press()
         return own(*given)
@@ -231,7 +230,7 @@ PATIENCE = 600.0
 SOLVE, COMPILE = ("solve", "tiny"), ("warm-up", "--method", "exact")
 
 
-def started(folder: Path, words: Iterable[str] = SOLVE, **environment: str) -> subprocess.Popen[str]:
+def started(folder, words=SOLVE, **environment):
     """A command of depl from the sources in a folder; a small solve compiles nothing."""
     kept = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
     return subprocess.Popen(
@@ -244,7 +243,7 @@ def started(folder: Path, words: Iterable[str] = SOLVE, **environment: str) -> s
     )
 
 
-def errors(processes: Iterable[subprocess.Popen[str]]) -> list[str]:
+def errors(processes):
     """What each of them said on standard error, once all have proved the plan, or compiled."""
     ended = [(process, *process.communicate(timeout=PATIENCE)) for process in processes]
     for process, out, error in ended:
@@ -255,7 +254,7 @@ def errors(processes: Iterable[subprocess.Popen[str]]) -> list[str]:
 
 
 @pytest.fixture
-def no_home(tmp_path: Path) -> dict[str, str]:
+def no_home(tmp_path):
     """A home that nothing can be written to, by root either: it is a file."""
     (tmp_path / "no-home").touch()
     return {"HOME": str(tmp_path / "no-home"), "XDG_CACHE_HOME": str(tmp_path / "no-home" / "cache")}

@@ -11,7 +11,7 @@ from depl.heuristics.submodular.function import Verdict
 from depl.models.foundation.errors import InvalidInputError
 
 
-def test_a_claim_is_needed_by_no_list_of_all_sets_and_stays_where_triples_are_too_many() -> None:
+def test_a_claim_is_needed_by_no_list_of_all_sets_and_stays_where_triples_are_too_many():
     """That it stays a condition of the answer, and a cut, are examples of the page on engines."""
     own = submodular.claimed(4, lambda chosen: len(chosen) * (3 - len(chosen)), "concave in the size")
     assert submodular.minimise(own, method="brute-force").words == "optimal"
@@ -19,7 +19,7 @@ def test_a_claim_is_needed_by_no_list_of_all_sets_and_stays_where_triples_are_to
     assert submodular.submodularity(large).verdict is Verdict.TOLD
 
 
-def test_a_function_of_which_nothing_is_known_is_tried_on_all_subsets_or_left_without_a_claim() -> None:
+def test_a_function_of_which_nothing_is_known_is_tried_on_all_subsets_or_left_without_a_claim():
     found = submodular.minimise(lambda chosen: abs(len(chosen) - 2), size=4)
     assert (found.value, found.words) == (0, "optimal")
     large = submodular.minimise(lambda chosen: abs(len(chosen) - 2), size=25)
@@ -27,11 +27,11 @@ def test_a_function_of_which_nothing_is_known_is_tried_on_all_subsets_or_left_wi
     assert "submodularity is" in large.words
 
 
-def test_the_lovasz_extension_is_the_function_on_sets_and_a_mean_over_levels_between() -> None:
+def test_the_lovasz_extension_is_the_function_on_sets_and_a_mean_over_levels_between():
     rng = np.random.default_rng(1)
     table = rng.normal(size=16)
 
-    def value(chosen: frozenset[int]) -> float:
+    def value(chosen):
         return float(table[sum(1 << i for i in chosen)])
 
     for index in range(16):
@@ -57,6 +57,6 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("words", REFUSED)
-def test_what_cannot_be_asked_is_refused_in_words(words: str) -> None:
+def test_what_cannot_be_asked_is_refused_in_words(words):
     with pytest.raises(InvalidInputError, match=words):
         REFUSED[words]()

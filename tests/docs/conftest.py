@@ -4,8 +4,6 @@ So is what was fitted to shipped runs; slow tests make it anew.
 """
 
 import functools
-from types import ModuleType
-from typing import Any
 
 import pytest
 
@@ -15,24 +13,20 @@ from depl.instances.library import load
 from depl.instances.setups import load_setup
 from depl.models.estimation import instance as fitted
 from depl.models.estimation.choices import CARE
-from depl.models.estimation.setup import Setup
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.problem.instance import Instance
 from depl.models.solving import methods
 from depl.models.solving import solve as solving
-from depl.models.solving.result import Result
 from depl.models.traces.fingerprints import fingerprints
-from depl.models.traces.table import Traces
 
 SHIPPED = {method.name: method for method in methods.registered()}
 SOLVE = solving.solve
 
 
-KNOWN: dict[tuple[object, ...], Result] = {}
+KNOWN = {}
 
 
 @functools.wraps(SOLVE)
-def answer(instance: Instance, method: str | None = None, **wanted: Any) -> Result:
+def answer(instance, method=None, **wanted):
     """`depl.solve` that keeps its answers; they are those of the same instance, method and options.
 
     Not kept is what depends on more: on scenarios, on a clock, on a method that a page has registered.
@@ -49,10 +43,10 @@ def answer(instance: Instance, method: str | None = None, **wanted: Any) -> Resu
 
 
 @pytest.fixture(autouse=True)
-def solved_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def solved_once(monkeypatch):
     """Where pages and their tests find it; commands solve as they are."""
     assert depl.solve is SOLVE
-    places: tuple[ModuleType, ...] = (depl, solving, comparison)
+    places = (depl, solving, comparison)
     for place in places:
         monkeypatch.setattr(place, "solve", answer)
 
@@ -63,11 +57,11 @@ DEFAULTS_OF_FIT |= dict.fromkeys(("scale", "confidence", "diverged", "name"))
 
 
 @pytest.fixture
-def shipped_fits(monkeypatch: pytest.MonkeyPatch) -> None:
+def shipped_fits(monkeypatch):
     """Shipped runs fitted to their setup, by default choices, are read from the file of the fit."""
     own = fitted.fit_instance
 
-    def fit(traces: Traces, setup: Setup, **options: Any) -> Instance:
+    def fit(traces, setup, **options):
         try:
             shipped, known = load(setup.name), load_setup(setup.name)
         except InvalidInputError:

@@ -15,11 +15,11 @@ __all__ = ["DOCS", "ROOT", "measured_numbers", "reference_pages", "text_of", "wo
 
 
 @cache
-def text_of(page: str) -> str:
+def text_of(page):
     """The text of a file, by its path from the root, without the markers of its numbers."""
     return measured_numbers.plain((ROOT / page).read_text(encoding="utf-8"))
 
 
-def words_of(page: str) -> str:
+def words_of(page):
     """The same on one line."""
     return " ".join(text_of(page).split())

@@ -5,7 +5,6 @@ import importlib
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from docutils.utils.math.latex2mathml import tex2mathml
@@ -18,7 +17,7 @@ from tests.docs.pages import DOCS, ROOT, reference_pages, text_of
 FOLDERS = ("models", "heuristics", "instances", "benchmarks")
 
 
-def modules() -> list[str]:
+def modules():
     """Every public module of depl: its own, and those of the four folders that are linked into it."""
     own = [path for path in (ROOT / "depl").iterdir() if not path.is_symlink()]
     sources = [path for path in own if path.suffix == ".py"]
@@ -30,7 +29,7 @@ def modules() -> list[str]:
 
 def test_the_reference_is_written_lists_every_module_once_and_has_a_line_for_every_name(
     tmp_path, monkeypatch
-) -> None:
+):
     monkeypatch.setattr(reference_pages, "PAGES", tmp_path)
     (tmp_path / "depl.models.gone.rst").write_text("no such room")
     reference_pages.write_pages()
@@ -48,7 +47,7 @@ def test_the_reference_is_written_lists_every_module_once_and_has_a_line_for_eve
     assert ("rooms/*" in index, "include:: rooms/summary.txt" in index) == (True, True)
 
 
-def test_the_public_face_is_listed_with_the_home_of_every_name() -> None:
+def test_the_public_face_is_listed_with_the_home_of_every_name():
     page = text_of("docs/reference/face.rst")
     rows = dict(re.findall(r"(?m)^   \* - ``(\w+)``\n     - (.+)$", page))
     assert sorted(rows) == sorted(depl.__all__)
@@ -59,7 +58,7 @@ def test_the_public_face_is_listed_with_the_home_of_every_name() -> None:
         assert rows[name] == f"`{found.__module__}.{found.__name__}`"
 
 
-def test_every_erratum_that_the_code_names_is_on_the_page_and_every_test_that_a_page_names_exists() -> None:
+def test_every_erratum_that_the_code_names_is_on_the_page_and_every_test_that_a_page_names_exists():
     known = set(re.findall(r"(?m)^\.\. _erratum-e(\d+):$", text_of("docs/errata.rst")))
     sources = [path.read_text(encoding="utf-8") for name in FOLDERS for path in ROOT.glob(f"{name}/**/*.py")]
     errata = {number for text in sources for number in re.findall(r"\bE(\d{1,2})\b", text)}
@@ -70,12 +69,12 @@ def test_every_erratum_that_the_code_names_is_on_the_page_and_every_test_that_a_
     assert [name for name in sorted(named) if not (ROOT / name).exists()] == []
 
 
-def resolves(name: str) -> bool:
+def resolves(name):
     """Whether a dotted name leads to a module, or to an attribute or declared field of something in one."""
     parts = name.split(".")
     for length in range(len(parts), 0, -1):
         try:
-            found: object = importlib.import_module(".".join(parts[:length]))
+            found = importlib.import_module(".".join(parts[:length]))
         except ModuleNotFoundError:
             continue
         for part in parts[length:]:
@@ -89,7 +88,7 @@ def resolves(name: str) -> bool:
     return False
 
 
-def test_every_name_that_a_docstring_or_a_page_refers_to_exists_and_one_that_does_not_is_noticed() -> None:
+def test_every_name_that_a_docstring_or_a_page_refers_to_exists_and_one_that_does_not_is_noticed():
     sources = [path for name in (*FOLDERS, "depl", "docs") for path in ROOT.glob(f"{name}/**/*")]
     sources = [path for path in sources if path.suffix in (".py", ".rst") and path.name != "removed.py"]
     text = "".join(path.read_text(encoding="utf-8") for path in sources)
@@ -100,7 +99,7 @@ def test_every_name_that_a_docstring_or_a_page_refers_to_exists_and_one_that_doe
         assert not resolves(name)
 
 
-def test_the_page_of_the_command_line_names_every_exit_code_and_is_written_from_the_commands() -> None:
+def test_the_page_of_the_command_line_names_every_exit_code_and_is_written_from_the_commands():
     own, written = text_of("docs/cli.rst"), reference_pages.commands()
     assert set(map(int, re.findall(r"(?m)^   \* - (\d+)$", own))) == set(map(int, ExitCode))
     for name, command in leaves():
@@ -109,7 +108,7 @@ def test_the_page_of_the_command_line_names_every_exit_code_and_is_written_from_
     assert ".. include:: reference/rooms/commands.txt" in own
 
 
-def formulas() -> list[str]:
+def formulas():
     """The mathematics of all pages and lessons, as it is typed."""
     found = []
     for path in [*DOCS.glob("*.rst"), *DOCS.glob("*/*.rst"), *DOCS.glob("lessons/*.py")]:
@@ -120,7 +119,7 @@ def formulas() -> list[str]:
     return found
 
 
-def test_the_font_of_the_formulas_has_every_sign_that_they_use() -> None:
+def test_the_font_of_the_formulas_has_every_sign_that_they_use():
     fonts = DOCS / "_static" / "fonts"
     note = (fonts / "README.txt").read_text(encoding="utf-8")
     ranges = re.findall(r"U\+([0-9A-F]+)(?:-([0-9A-F]+))?", note)
@@ -140,7 +139,7 @@ def test_the_font_of_the_formulas_has_every_sign_that_they_use() -> None:
 
 
 @pytest.mark.slow
-def test_the_pages_build_without_a_warning(tmp_path: Path) -> None:
+def test_the_pages_build_without_a_warning(tmp_path):
     options = ["-W", "--keep-going", "-q", "-b", "html", "-d", str(tmp_path / "trees")]
     command = [sys.executable, "-m", "sphinx", *options, str(DOCS), str(tmp_path / "html")]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)

@@ -19,10 +19,8 @@ from depl.heuristics.paths.additive_labels import evar_quantile
 from depl.models.evaluation.evaluate import Reading, evaluate
 from depl.models.problem.allocation import allocate
 from depl.models.problem.epochs import FinalLoss, Load, Term, load
-from depl.models.problem.instance import Instance
 from depl.models.problem.laws import InverseGamma
 from depl.models.problem.learning import PowerDataLaw
-from depl.models.problem.plan import Plan
 from depl.models.risk.certify import certified_margin, certified_quantile
 from tests.docs.pages import text_of
 from tests.problems import instance as made
@@ -32,14 +30,14 @@ PAGE = text_of("docs/errata.rst")
 ETA = 200
 
 
-def section(number: int) -> str:
+def section(number):
     """The text of one erratum."""
     start = PAGE.index(f".. _erratum-e{number}:")
     end = PAGE.find(f".. _erratum-e{number + 1}:")
     return re.sub(r"\s+", " ", PAGE[start : end if end > 0 else None])
 
 
-def states(number: int, words: str, *values: float, exact: bool = False) -> None:
+def states(number, words, *values, exact=False):
     """The page has these words, and their numbers are the values, exactly or to the last decimal shown."""
     assert words in section(number)
     for shown, value in zip(map(Decimal, re.findall(r"\d*\.?\d+", words)), values, strict=True):
@@ -47,21 +45,21 @@ def states(number: int, words: str, *values: float, exact: bool = False) -> None
         assert float(shown) == pytest.approx(value, rel=1e-9, abs=0 if exact or last == 0 else 0.5 * 10**last)
 
 
-def test_the_page_has_fourteen_errata_in_order() -> None:
+def test_the_page_has_fourteen_errata_in_order():
     assert re.findall(r"(?m)^\.\. _erratum-e(\d+):$", PAGE) == [str(number) for number in range(1, 15)]
     for number in range(1, 15):
         parts = (f"E{number}: ", "**Paper.**", "**True", "**Toolkit.**")
         assert all(part in section(number) for part in parts), number
 
 
-def cheapest(instance: Instance, rows: list[tuple[str, str]], data: dict[str, tuple[str, ...]]) -> Plan:
+def cheapest(instance, rows, data):
     """A plan of models on clusters, with the cheapest resources."""
     loads = [load(instance, k, name, n, frozenset(data[n])) for k, (name, n) in enumerate(rows, start=1)]
     x = allocate(loads, instance.target.maximum_time, None).resources
     return plan(*((*row, float(each)) for row, each in zip(rows, x, strict=True)), data=data)
 
 
-def test_e1_the_letter_of_6_forbids_the_optimum_of_tiny_and_costs_15_percent() -> None:
+def test_e1_the_letter_of_6_forbids_the_optimum_of_tiny_and_costs_15_percent():
     tiny, everything, costs = depl.load("tiny"), ("archive", "sensors"), []
     optimum = cheapest(
         tiny,
@@ -85,7 +83,7 @@ def test_e1_the_letter_of_6_forbids_the_optimum_of_tiny_and_costs_15_percent() -
     states(1, "15 % more", round(100 * (min(costs) / 28 - 1)))
 
 
-def test_e2_charging_transfers_in_every_epoch_changes_the_choice_of_data() -> None:
+def test_e2_charging_transfers_in_every_epoch_changes_the_choice_of_data():
     limits = {"initial_loss": 2, "maximum_loss": 0, "maximum_epochs": 6, "maximum_time": 4.0}
     instance = made(
         model("m", 1.0, demand=1, size=0),
@@ -106,13 +104,13 @@ def test_e2_charging_transfers_in_every_epoch_changes_the_choice_of_data() -> No
     assert all(words in section(2) for words in ("= 1.75`", "= 2`", "costs 2.5 and loses"))
 
 
-def test_e3_the_printed_complexity_is_below_one_step() -> None:
+def test_e3_the_printed_complexity_is_below_one_step():
     models, epochs = 3, 20
     states(3, r"5.76 \cdot 10^{12}", (models * epochs * ETA**2) ** 2 / 1e12, 10, 12, exact=True)
     states(3, r"2.25 \cdot 10^{-6}", models**2 * epochs**2 / ETA**4 * 1e6, 10, 6, exact=True)
 
 
-def test_e4_numbers_of_the_page() -> None:
+def test_e4_numbers_of_the_page():
     ln = math.log
     one, two, three = ((10 - 2 * ln(q)) * (1 + 0.1 * q) for q in range(1, 4))
     states(4, "= 11`, 10.336 for either, 10.144", one, two, three)
@@ -133,7 +131,7 @@ FACTORS = [
 
 
 @pytest.mark.parametrize(("level", "gaussian", "paper"), FACTORS)
-def test_e5_chernoff_margins_are_too_large_by_the_printed_factors(level, gaussian, paper) -> None:
+def test_e5_chernoff_margins_are_too_large_by_the_printed_factors(level, gaussian, paper):
     budget = 1 - Fraction(repr(level))
     log = math.log(1 / budget)
     least = optimize.minimize_scalar(lambda s: (s**2 / 2 + log) / s, bounds=(0.1, 20)).fun
@@ -145,11 +143,11 @@ def test_e5_chernoff_margins_are_too_large_by_the_printed_factors(level, gaussia
     states(5, paper, (evar_quantile(loss, level) - loss.mean()) / margin.middle)
 
 
-def epochs_of(*works: float) -> list[Load]:
+def epochs_of(*works):
     return [Load(work=work, price=1.0, capacity=100.0, communication=0.0) for work in works]
 
 
-def test_e6_numbers_of_the_page() -> None:
+def test_e6_numbers_of_the_page():
     sets = [s for size in range(3) for s in itertools.combinations([(2, 3), (5, 4)], size)]
     states(6, "value 4.", max(sum(v for _, v in s) for s in sets if sum(w for w, _ in s) <= 6))
     states(6, "weight 6 and value 9.", 3 * 2, 3 * 3)
@@ -157,7 +155,7 @@ def test_e6_numbers_of_the_page() -> None:
 
 
 @pytest.mark.parametrize("size", [20, 200])
-def test_e7_the_test_with_fitted_parameters_hardly_ever_rejects(size: int) -> None:
+def test_e7_the_test_with_fitted_parameters_hardly_ever_rejects(size):
     shape, samples = 102.0, 600
     rng = np.random.default_rng(size)
     reciprocal = rng.gamma(shape, 1.0, (samples, size))  # 1 / X follows a gamma law
@@ -176,7 +174,7 @@ def test_e7_the_test_with_fitted_parameters_hardly_ever_rejects(size: int) -> No
     assert stats.kstest(uniform[0], "uniform").pvalue == pytest.approx(p_values[0])
 
 
-def test_e10_and_e11_numbers_of_the_page() -> None:
+def test_e10_and_e11_numbers_of_the_page():
     duration = Fraction(105, 100)  # in levels
     states(10, "53 %", round(100 * 101 * duration / ETA))
     states(10, r"101 \cdot 2 = 202 > 200", 101, math.ceil(duration), 101 * math.ceil(duration), ETA)
@@ -204,7 +202,7 @@ WORKS = [
 
 
 @pytest.mark.parametrize(("works", "drop", "cost"), WORKS)
-def test_e12_costs_of_the_page_and_fewer_epochs_are_not_enough(works, drop, cost) -> None:
+def test_e12_costs_of_the_page_and_fewer_epochs_are_not_enough(works, drop, cost):
     gains = {2.6: 1.02, 1.0: 0.98}
     assert math.fsum(gains[work] for work in works) >= drop > (len(works) - 1) * gains[works[0]]
     states(12, cost, allocate(epochs_of(*works), 1.0, None).cost, exact=cost != "17.85")
@@ -218,7 +216,7 @@ TABLE_1 = {
 }
 
 
-def epochs_alone(mean: float, variance: float) -> list[int]:
+def epochs_alone(mean, variance):
     """Epochs of one model that bring the .99 quantile from 20 to 5, 7, 9, 11 and 13."""
     law = InverseGamma(mean=mean, variance=variance)
     quantiles = {
@@ -230,7 +228,7 @@ def epochs_alone(mean: float, variance: float) -> list[int]:
 
 
 @pytest.mark.parametrize("name", TABLE_1)
-def test_e13_table_of_the_page(name: str) -> None:
+def test_e13_table_of_the_page(name):
     mean, variance, resources = TABLE_1[name]
     row = section(13)[section(13).index(f"* - {name}") :]
     each, spread, counts, prices, *_ = (re.findall(r"\d[\d.]*", cell) for cell in re.split(r" - ", row)[2:])
@@ -241,7 +239,7 @@ def test_e13_table_of_the_page(name: str) -> None:
     assert list(map(float, prices[:5])) == pytest.approx([count * resources for count in found])
 
 
-def test_e13_mobilenet_costs_and_an_epoch_on_class_b_is_dearer_than_on_class_a_at_every_deadline() -> None:
+def test_e13_mobilenet_costs_and_an_epoch_on_class_b_is_dearer_than_on_class_a_at_every_deadline():
     costs = [0.6 * count for count in epochs_alone(0.92, 0.006)]
     states(13, "10.8, 9, 7.8, 6.6, 5.4", *costs, exact=True)
     for deadline in (0.05, 0.5, 5.0):
@@ -250,7 +248,7 @@ def test_e13_mobilenet_costs_and_an_epoch_on_class_b_is_dearer_than_on_class_a_a
         assert allocate([on_a], None, deadline).cost < allocate([on_b], None, deadline).cost
 
 
-def test_e14_gaussian_consequences_of_dependence() -> None:
+def test_e14_gaussian_consequences_of_dependence():
     count, normal = 30, stats.norm
     states(14, "3.29", math.sqrt(count * (1 - 0.8**2) / (1 - 0.8 ** (2 * count))))
     common = 1 + (count - 1) * 0.1

@@ -7,10 +7,8 @@ import re
 import runpy
 import shlex
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from depl import cli
@@ -19,7 +17,6 @@ from depl.models.estimation import fit as fitting
 from depl.models.policy import planning
 from depl.models.problem.laws import registry
 from depl.models.solving import methods
-from depl.models.traces.table import Traces
 from tests.docs.pages import DOCS
 
 TYPED = sorted(
@@ -32,7 +29,7 @@ FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 BLOCK = re.compile(r"(?m)^\.\. code-block:: (\w+)\n((?:   :\w+: .+\n)*)\n((?:   .*\n|\n)+)")
 
 
-def text_of(page: str) -> str:
+def text_of(page):
     return (DOCS / page).read_text(encoding="utf-8")
 
 
@@ -43,21 +40,21 @@ PAGES = sorted(
 )
 
 
-def blocks(text: str) -> Iterator[tuple[str, dict[str, str], str]]:
+def blocks(text):
     """Language, options and text of every literal block: a caption makes it a file."""
     for language, options, body in BLOCK.findall(text):
         plain = "\n".join(line[3:] for line in body.rstrip().split("\n")) + "\n"
         yield language, dict(re.findall(r"(?m)^   :(\w+): (.+)$", options)), plain
 
 
-def lines(console: str) -> list[list[str]]:
+def lines(console):
     """What is typed after every ``$``, also on several lines, and what the page shows below it."""
     first, *parts = re.split(r"(?m)^\$ ", console.replace("\\\n", ""))
     assert first == "", "a console block begins with $"
     return [[*part.partition("\n")[::2]] for part in parts]
 
 
-def run(typed: str) -> tuple[int, str]:
+def run(typed):
     """Exit code and output of one line, in this process: to start another one takes seconds."""
     words = shlex.split(typed)
     out, aside = io.StringIO(), io.StringIO()
@@ -71,7 +68,7 @@ def run(typed: str) -> tuple[int, str]:
     return code, out.getvalue() if code in (0, 3, 4, 5) else aside.getvalue()
 
 
-def run_script(name: str) -> None:
+def run_script(name):
     """Run a file: its folder is on the path, and what it imports from there and registers ends with it."""
     laws, known, loaded = registry._registered, methods._REGISTRY, set(sys.modules)
     registry._registered, methods._REGISTRY = dict(laws), dict(known)
@@ -86,7 +83,7 @@ def run_script(name: str) -> None:
                 del sys.modules[module]
 
 
-def follow(page: str, slow: bool) -> int:
+def follow(page, slow):
     """Type what a page says, in its order, in the present folder; return how many lines."""
     count, code = 0, 0
     for language, options, text in blocks(text_of(page)):
@@ -109,24 +106,24 @@ def follow(page: str, slow: bool) -> int:
 
 
 @pytest.fixture
-def elsewhere(tmp_path: Path, own_methods: None, own_laws: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def elsewhere(tmp_path, own_methods, own_laws, monkeypatch):
     """An empty folder, and registries that forget what a page registers."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", ["depl"])
 
 
 @pytest.fixture
-def sparing(shipped_fits: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def sparing(shipped_fits, monkeypatch):
     """Less work than the pages show, to the same answers; slow tests run them as they are.
 
     A diagnosis or a fit draws 19 samples, and policies are planned on one coarse grid.
     """
     own, fit = diagnosis.diagnose, fitting.fit_traces
 
-    def diagnosed(traces: Traces, rng: np.random.Generator, resamples: int = 0) -> diagnosis.Diagnosis:
+    def diagnosed(traces, rng, resamples=0):
         return own(traces, rng, resamples=19)
 
-    def fitted(traces: Traces, rng: np.random.Generator, *, constant: bool = False) -> fitting.TracesFit:
+    def fitted(traces, rng, *, constant=False):
         return fit(traces, rng, resamples=19, constant=constant)
 
     monkeypatch.setattr(diagnosis, "diagnose", diagnosed)
@@ -136,7 +133,7 @@ def sparing(shipped_fits: None, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("elsewhere", "sparing")
 @pytest.mark.parametrize("page", PAGES)
-def test_the_examples_of_a_page_give_what_it_says(page: str) -> None:
+def test_the_examples_of_a_page_give_what_it_says(page):
     run_examples(page)
 
 
@@ -145,29 +142,29 @@ def test_the_examples_of_a_page_give_what_it_says(page: str) -> None:
 @pytest.mark.parametrize(
     "page", [page for page in PAGES if ">>> diagnose(" in text_of(page) or page == "estimation.rst"]
 )
-def test_the_examples_of_a_page_hold_with_all_samples_and_of_fits_made_anew(page: str) -> None:
+def test_the_examples_of_a_page_hold_with_all_samples_and_of_fits_made_anew(page):
     run_examples(page)
 
 
-def run_examples(page: str) -> None:
+def run_examples(page):
     result = doctest.testfile(str(DOCS / page), module_relative=False, optionflags=FLAGS, encoding="utf-8")
     assert (result.failed, result.attempted > 0) == (0, True)
 
 
 @pytest.mark.usefixtures("elsewhere")
 @pytest.mark.parametrize("page", TYPED)
-def test_the_quick_lines_of_a_how_to_page_run(page: str) -> None:
+def test_the_quick_lines_of_a_how_to_page_run(page):
     follow(page, slow=False)
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("elsewhere")
 @pytest.mark.parametrize("page", [page for page in TYPED if ":class: slow" in text_of(page)])
-def test_all_lines_of_a_how_to_page_run(page: str) -> None:
+def test_all_lines_of_a_how_to_page_run(page):
     assert follow(page, slow=True) > 0
 
 
-def test_what_answers_otherwise_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_answers_otherwise_is_noticed(tmp_path, monkeypatch):
     monkeypatch.setattr(sys.modules[__name__], "DOCS", tmp_path)
     for line in ("instances show tiny\n   huge", "solve nothing\n   $ echo $?\n   0"):
         text = f".. code-block:: console\n\n   $ depl {line}\n"

@@ -5,7 +5,6 @@ import math
 import re
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import pytest
@@ -44,26 +43,26 @@ SHEET = Knapsack.of(values=[5, 4, 9, 3], weights=[3, 2, 4, 1], capacity=6)
 SUBSETS = list(subsets(4))
 
 
-def solutions(number: int, kit: int = 1) -> str:
+def solutions(number, kit=1):
     """The marking scheme of an exercise, on one line."""
     return " ".join(re.split(r"(?m)^Exercise \d: ", KITS[kit]["marking"])[number].split())
 
 
-def says(number: int, *sentences: str, kit: int = 1) -> None:
+def says(number, *sentences, kit=1):
     """Check that a marking scheme has these words."""
     assert [words for words in sentences if words not in solutions(number, kit)] == []
 
 
-def rows(text: str) -> dict[str, list[str]]:
+def rows(text):
     """The rows of simple tables by their first cells."""
     split = [re.split(r" {2,}", line) for line in text.split("\n")]
     return {first: cells for first, *cells in split}
 
 
-def by_density(bag: Knapsack) -> tuple[int, ...]:
+def by_density(bag):
     """What greedy takes, in its order."""
     order = sorted(range(len(bag)), key=lambda item: -bag.values[item] / bag.weights[item])
-    taken: tuple[int, ...] = ()
+    taken = ()
     for item in order:
         taken = (*taken, item) if bag.holds((*taken, item)) else taken
     return taken
@@ -93,7 +92,7 @@ def test_of_the_reduction_the_three_stages_and_the_quantile_there_are_kits_and_e
     assert all(lesson.exercises for lesson in chosen(KITS))
 
 
-def test_handout_and_sheet_show_the_knapsacks_that_are_solved() -> None:
+def test_handout_and_sheet_show_the_knapsacks_that_are_solved():
     bag = Knapsack.of(values=[7, 3, 5], weights=[4, 2, 3], capacity=5)
     shown = rows(KITS[1]["handout"])
     for items in subsets(3):
@@ -105,7 +104,7 @@ def test_handout_and_sheet_show_the_knapsacks_that_are_solved() -> None:
     assert f"capacity *W = {SHEET.capacity}*" in KITS[1]["exercises"]
 
 
-def test_exercises_1_and_2_are_answered_by_plans() -> None:
+def test_exercises_1_and_2_are_answered_by_plans():
     target = ByTime.reduce(SHEET, 13).target
     says(1, f"there are {target.maximum_epochs} epochs", f"the time is limited to {target.maximum_time:g}")
     says(1, f"the loss has to fall by {target.initial_loss - target.maximum_loss:g}")
@@ -120,7 +119,7 @@ def test_exercises_1_and_2_are_answered_by_plans() -> None:
         says(2, f"items {names} (weight {SHEET.weight_of(items)}, value {SHEET.value_of(items)})")
 
 
-def test_exercise_3_is_answered_by_greedy_and_by_a_dynamic_program() -> None:
+def test_exercise_3_is_answered_by_greedy_and_by_a_dynamic_program():
     taken, best = by_density(SHEET), best_by_capacity(SHEET).value
     value = SHEET.value_of(taken)
     says(3, f"Greedy takes items {taken[0]} and {taken[1]}, of weight {SHEET.weight_of(taken)}")
@@ -130,7 +129,7 @@ def test_exercise_3_is_answered_by_greedy_and_by_a_dynamic_program() -> None:
     says(3, f"with *c = 100* no more than {float(bad.value_of((0,)) / best_by_capacity(bad).value):g}")
 
 
-def test_exercises_4_and_5_are_answered_by_the_cheapest_plans() -> None:
+def test_exercises_4_and_5_are_answered_by_the_cheapest_plans():
     instance = ByCost.reduce(SHEET)
     for items, cost in (((1, 2), 8), ((2, 3), 9), ((0, 2), 7)):
         found = depl.evaluate(instance, ByCost.plan_of(SHEET, items))
@@ -150,7 +149,7 @@ def test_exercises_4_and_5_are_answered_by_the_cheapest_plans() -> None:
     says(5, f"costs half of it, {relaxed:.6g}")
 
 
-def test_exercise_6_is_answered_by_partitions() -> None:
+def test_exercise_6_is_answered_by_partitions():
     halves = depl.solve(partition_by_epoch([3, 5, 2, 4]), "exact").plan
     taken = {a for a, epoch in zip([3, 5, 2, 4], halves.epochs, strict=False) if epoch.model == "take"}
     assert taken in ({5, 2}, {3, 4})
@@ -159,7 +158,7 @@ def test_exercise_6_is_answered_by_partitions() -> None:
     says(6, "the half is 7, and 5 + 2 = 3 + 4: feasible. For 8, 6, 6 the half is 10")
 
 
-def test_the_kit_on_quantiles_is_answered_by_exact_sums_and_by_chernoff() -> None:
+def test_the_kit_on_quantiles_is_answered_by_exact_sums_and_by_chernoff():
     loss = FinalLoss(10.0, ((Term(-1.0, Empirical(values=(2.0, 4.0))), 2),))
     exact = [certified_quantile(loss, Fraction(p)).exact for p in ("3/10", "2/10")]
     miss = certified_violation(loss, 4.0).exact
@@ -174,7 +173,7 @@ def test_the_kit_on_quantiles_is_answered_by_exact_sums_and_by_chernoff() -> Non
     assert depl.solve(tiny, "depl-paper").plan is None
 
 
-def test_the_kit_on_the_graph_is_answered_by_paths_and_by_all_plans() -> None:
+def test_the_kit_on_the_graph_is_answered_by_paths_and_by_all_plans():
     table = {"weights": [math.sqrt(3), 1], "times": [3, 1]}
     problem = AdditiveProblem(
         models=("big", "small"),
@@ -207,7 +206,7 @@ def test_the_kit_on_the_graph_is_answered_by_paths_and_by_all_plans() -> None:
     assert 1 + moved.index(True) == 6
 
 
-def test_the_kit_on_data_is_answered_by_values_bases_and_the_program() -> None:
+def test_the_kit_on_data_is_answered_by_values_bases_and_the_program():
     law = NeededEpochs(PowerDataLaw(p=1, a=12, base_volume=1))
     problem = selection_of_numbers(law, volumes=[1, 1], durations=[1, 0.2], fixed_duration=1)
     function = selection_function(problem)
@@ -225,8 +224,8 @@ def test_the_kit_on_data_is_answered_by_values_bases_and_the_program() -> None:
     says(3, f"asks for {none + last[1]:.2g} wherever *b* is in", f"*f* is {b:.2g} at *b* alone", kit=4)
 
 
-def test_the_kit_on_placement_is_answered_by_allocations_and_the_program() -> None:
-    space: dict[str, Any] = {}
+def test_the_kit_on_placement_is_answered_by_allocations_and_the_program():
+    space = {}
     exec(chosen([9])[0].cells[0].code, space)
     changes = {"price": np.array([1.0, 4.0]), "capacity": np.full(2, 1e3), "maximum_time": 2.7}
     problem = space["problem"].replace(**changes)

@@ -9,7 +9,6 @@ import re
 import runpy
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -56,17 +55,17 @@ BAG = "from depl.instances.reductions.knapsack import Knapsack\nbag = Knapsack.o
 SOLUTION = re.compile(r"(?ms)^\*\*(\d\.\d)\.\*\*.*?^\.\. code-block:: python\n\n((?:   [^\n]*\n|\n)+)")
 
 
-def solutions() -> dict[str, str]:
+def solutions():
     text = text_of("docs/lesson_solutions.rst")
     return {name: re.sub(r"(?m)^   ", "", code).strip() + "\n" for name, code in SOLUTION.findall(text)}
 
 
-def asked(lesson: Path) -> dict[str, str]:
+def asked(lesson):
     """The variable of every exercise of a lesson."""
     return {name: variable for variable, name in ASKED.findall(lesson.read_text(encoding="utf-8"))}
 
 
-def filled_in(lesson: Path, answers: dict[str, str]) -> str:
+def filled_in(lesson, answers):
     """The text of a lesson with answers in the place of None."""
     text = lesson.read_text(encoding="utf-8")
     for name, variable in asked(lesson).items():
@@ -75,7 +74,7 @@ def filled_in(lesson: Path, answers: dict[str, str]) -> str:
     return text
 
 
-def run_here(script: str) -> tuple[int, str, str]:
+def run_here(script):
     """Exit code, output and complaints of a script run in this process, where warnings are errors."""
     out, aside, code = io.StringIO(), io.StringIO(), 0
     Path("lesson.py").write_text(script, encoding="utf-8")
@@ -90,7 +89,7 @@ def run_here(script: str) -> tuple[int, str, str]:
     return code, out.getvalue(), aside.getvalue()
 
 
-def test_lessons_import_one_line_of_depl_and_have_two_to_four_exercises_whose_solutions_a_page_has() -> None:
+def test_lessons_import_one_line_of_depl_and_have_two_to_four_exercises_whose_solutions_a_page_has():
     assert [name for lesson in LESSONS for name in asked(lesson)] == list(EXERCISES) == list(solutions())
     for lesson in LESSONS:
         text, names = lesson.read_text(encoding="utf-8"), asked(lesson)
@@ -103,9 +102,7 @@ def test_lessons_import_one_line_of_depl_and_have_two_to_four_exercises_whose_so
 
 @pytest.mark.usefixtures("own_methods")
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.stem)
-def test_a_lesson_with_its_solutions_runs_to_its_end_as_a_plain_script(
-    lesson: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_lesson_with_its_solutions_runs_to_its_end_as_a_plain_script(lesson, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "Agg")
     monkeypatch.setattr(fitted, "_RESAMPLES", 9)  # for p-values of fits, of which no lesson speaks
@@ -118,8 +115,8 @@ def test_a_lesson_with_its_solutions_runs_to_its_end_as_a_plain_script(
 
 
 def test_open_exercises_let_the_script_go_on_and_a_wrong_answer_stops_it_with_its_hint(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own_methods: None
-) -> None:
+    tmp_path, monkeypatch, own_methods
+):
     monkeypatch.chdir(tmp_path)
     code, out, complaints = run_here(filled_in(LESSONS[0], {"1.3": "least_cost = 5"}))
     assert (code, "Exercise 1.1 is open" in out, "Exercise 1.2 is open" in out) == (1, True, True)
@@ -152,27 +149,27 @@ MISTAKES = [
 
 
 @pytest.mark.parametrize(("name", "answer", "hint"), MISTAKES)
-def test_a_typical_mistake_gets_its_hint(name: str, answer: object, hint: str) -> None:
+def test_a_typical_mistake_gets_its_hint(name, answer, hint):
     with pytest.raises(SystemExit, match=re.escape(f"Exercise {name}: not yet. ")) as stopped:
         check(name, answer)
     assert hint in str(stopped.value)
 
 
 @pytest.mark.parametrize("name", EXERCISES)
-def test_nonsense_is_refused_with_a_hint_and_not_with_an_error(name: str) -> None:
+def test_nonsense_is_refused_with_a_hint_and_not_with_an_error(name):
     for answer in (True, float("nan"), "what?", [None], {7}, -1e9, lambda *words: words):
         with pytest.raises(SystemExit, match="not yet"):
             check(name, answer)
 
 
-def test_a_function_that_fails_is_told_how_and_an_unknown_exercise_is_refused() -> None:
+def test_a_function_that_fails_is_told_how_and_an_unknown_exercise_is_refused():
     with pytest.raises(SystemExit, match=r"Your function raised ZeroDivisionError: division by zero\."):
         check("3.3", lambda price: price / 0)
     with pytest.raises(InvalidInputError, match=r"there is no exercise '9\.9'"):
         check("9.9", 1)
 
 
-def answer_of(name: str) -> Any:
+def answer_of(name):
     """What the solution of an exercise evaluates to, on its own."""
     code, space = solutions()[name], {}
     exec("import math\nimport numpy as np\nfrom scipy import stats\n" + BAG + code, space)
@@ -184,11 +181,11 @@ def answer_of(name: str) -> Any:
 # What is right, by the toolkit itself ------------------------------------------------------------------
 
 
-def right(name: str, answer: object) -> bool:
+def right(name, answer):
     return EXERCISES[name](answer) is None
 
 
-def test_the_answers_of_the_first_lesson_are_those_of_plans() -> None:
+def test_the_answers_of_the_first_lesson_are_those_of_plans():
     bag, cost_of = Knapsack.of([7, 3, 5], [4, 2, 3], 5), answer_of("1.2")
     by_cost = ByCost.reduce(bag)
     for items in subsets(3):
@@ -197,7 +194,7 @@ def test_the_answers_of_the_first_lesson_are_those_of_plans() -> None:
     assert (found.solution, right("1.3", found.cost)) == (depl.Solution.PROVEN_OPTIMAL, True)
 
 
-def test_the_answers_of_the_second_lesson_are_those_of_the_risk_evaluators(tiny: depl.Instance) -> None:
+def test_the_answers_of_the_second_lesson_are_those_of_the_risk_evaluators(tiny):
     plans = [(plan, depl.evaluate(tiny, plan)) for plan in all_plans(tiny)]
     by_mean = min((found.cost, found.violation.exact) for _, found in plans if found.expected_loss <= 6.5)
     assert right("2.1", by_mean[1])
@@ -208,7 +205,7 @@ def test_the_answers_of_the_second_lesson_are_those_of_the_risk_evaluators(tiny:
     assert right("2.3", margins[0] / margins[1])
 
 
-def test_the_answers_of_the_third_lesson_are_those_of_the_graph(tiny: depl.Instance) -> None:
+def test_the_answers_of_the_third_lesson_are_those_of_the_graph(tiny):
     problem = additive_problem(tiny, frozenset({"archive", "sensors"}), "cloud")
     moves = [steps_in_levels(problem, levels, Rounding.UP).losses[0, -1, 1] < 0 for levels in range(1, 9)]
     assert right("3.1", 1 + moves.index(True))
@@ -219,7 +216,7 @@ def test_the_answers_of_the_third_lesson_are_those_of_the_graph(tiny: depl.Insta
     assert costs[0] / costs[1] == pytest.approx(answer_of("3.3")(10), rel=1e-8)
 
 
-def test_the_answers_of_the_fourth_lesson_are_those_of_the_verdicts(tiny: depl.Instance) -> None:
+def test_the_answers_of_the_fourth_lesson_are_those_of_the_verdicts(tiny):
     present = selection_function(selection_problem(tiny.replace(data_law=PowerDataLaw(p=1, base_volume=1))))
     assert right("4.2", exhaustive(present).verdict.value)
     assert not answer_of("4.1")(*(present.value(chosen) for chosen in ((), (0,), (1,), (0, 1))))
@@ -229,7 +226,7 @@ def test_the_answers_of_the_fourth_lesson_are_those_of_the_verdicts(tiny: depl.I
         assert needed.product_is_concave(0.5 + 0.2 * base_volume, 0.2, 2.0) == concave
 
 
-def test_the_answers_of_the_fifth_lesson_are_those_of_the_allocation() -> None:
+def test_the_answers_of_the_fifth_lesson_are_those_of_the_allocation():
     loads = [Load(4, 4, 10, 0.5), Load(4, 4, 10, 0.5), Load(1, 1, 4, 1)]
     assert right("5.1", allocate(loads, 6.0, None).multiplier)
     assert right("5.3", allocate(loads, 4.0, None).cost)
@@ -240,7 +237,7 @@ def test_the_answers_of_the_fifth_lesson_are_those_of_the_allocation() -> None:
 
 def test_the_answers_of_the_lessons_on_runs_are_those_of_scenarios_tests_diagnosis_and_certificate(
     tiny,
-) -> None:
+):
     accepted = answer_of("6.2")(10, 3, 0.5)
     assert accepted == pytest.approx(float(binomial_tail(3, 10, Fraction(1, 2))), rel=1e-12)
     assert right("6.1", allowed_misses(tiny, 25))
@@ -254,7 +251,7 @@ def test_the_answers_of_the_lessons_on_runs_are_those_of_scenarios_tests_diagnos
     assert right("7.3", allowed_exceedances(100, 0.9, 0.95))
 
 
-def test_the_answers_of_the_eighth_lesson_are_those_of_the_policies_and_of_the_ledger() -> None:
+def test_the_answers_of_the_eighth_lesson_are_those_of_the_policies_and_of_the_ledger():
     text = text_of("docs/lessons/8_when_to_stop.py")
     assert "the loss is 3, the target 0, an epoch costs 1 and gains 3 or 1" in text
     halves = Empirical(values=(1.0, 3.0))
@@ -270,8 +267,8 @@ def test_the_answers_of_the_eighth_lesson_are_those_of_the_policies_and_of_the_l
     assert right("8.4", len(falls) / 2**3)
 
 
-def test_the_answers_of_the_ninth_lesson_are_those_of_placements_and_of_the_program() -> None:
-    space: dict[str, Any] = {}
+def test_the_answers_of_the_ninth_lesson_are_those_of_placements_and_of_the_program():
+    space = {}
     exec(chosen([9])[0].cells[0].code, space)
     problem, cost = space["problem"], answer_of("9.1")
     for slow, quick in ((2, 0), (1, 1), (0, 2)):
@@ -283,7 +280,7 @@ def test_the_answers_of_the_ninth_lesson_are_those_of_placements_and_of_the_prog
 
 
 @pytest.mark.slow
-def test_policies_that_watch_the_loss_are_no_cheaper_where_the_eighth_lesson_says_so() -> None:
+def test_policies_that_watch_the_loss_are_no_cheaper_where_the_eighth_lesson_says_so():
     text = text_of("docs/lessons/8_when_to_stop.py")
     assert "finds nothing cheaper here" in text
     runs = recorded_traces("digits-mobilenet-fitting")

@@ -18,18 +18,18 @@ from depl.benchmarks.figures.style import panels
 from depl.models.estimation.choices import FitBy
 from depl.models.estimation.diagnosis import diagnose
 from depl.models.estimation.fit import fit_switch, fit_traces
-from depl.models.traces.table import Traces, joined
+from depl.models.traces.table import joined
 from tests.cases.fit_cases import draw_traces
 from tests.cases.picture_cases import legend_of
 
 
 @pytest.fixture(scope="module")
-def drawn() -> Traces:
+def drawn():
     rng, plans = np.random.default_rng(1), ((4, 20), (6, 30), (9, 3))
     return joined([draw_traces(["full"] * 5 + ["cut"] * n, runs, rng, prefix=f"{n}-") for n, runs in plans])
 
 
-def test_bands_are_means_and_percentiles_of_the_most_frequent_schedules(drawn: Traces) -> None:
+def test_bands_are_means_and_percentiles_of_the_most_frequent_schedules(drawn):
     first, second = trace_curves(drawn)
     assert first.label == "5 full, 6 cut (30 runs)"
     assert second.label == "5 full, 4 cut (20 runs)"
@@ -42,7 +42,7 @@ def test_bands_are_means_and_percentiles_of_the_most_frequent_schedules(drawn: T
     assert legend_of(axes) == [first.label, second.label, "1 to 99 % of runs"]
 
 
-def test_a_histogram_counts_all_values_and_densities_are_those_of_the_law_with_its_mass() -> None:
+def test_a_histogram_counts_all_values_and_densities_are_those_of_the_law_with_its_mass():
     values = np.random.default_rng(0).normal(size=4000)
     laws = fit_switch(values, np.random.default_rng(1), resamples=9).laws
     law = next(item for item in laws if item.family == "normal")
@@ -58,7 +58,7 @@ def test_a_histogram_counts_all_values_and_densities_are_those_of_the_law_with_i
     assert legend_of(axes) == ["observed, 4000", "normal"]
 
 
-def test_the_fits_are_drawn_with_ratios_p_values_and_jumps(drawn: Traces) -> None:
+def test_the_fits_are_drawn_with_ratios_p_values_and_jumps(drawn):
     rng = np.random.default_rng(3)
     by_model = fit_traces(drawn, rng, resamples=19)
     by_schedule = fit_traces(drawn, rng, FitBy.SCHEDULE, resamples=19)
@@ -70,7 +70,7 @@ def test_the_fits_are_drawn_with_ratios_p_values_and_jumps(drawn: Traces) -> Non
     assert len(jumps.get_lines()) == 2
 
 
-def test_the_verdict_shows_what_will_do_and_what_promises_take(drawn: Traces) -> None:
+def test_the_verdict_shows_what_will_do_and_what_promises_take(drawn):
     found = diagnose(drawn, np.random.default_rng(0), resamples=19)
     ratios, runs = verdict_figure(found).axes
     verdict = "may be used" if found.usable else "must not be used"

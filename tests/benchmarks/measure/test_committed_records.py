@@ -8,9 +8,7 @@ tests.benchmarks.measure.test_committed_records` notes it then, and leaves the r
 import hashlib
 import json
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pytest
@@ -30,56 +28,55 @@ ATTEMPT_FIELDS = (
 )
 
 
-def files() -> Iterator[Path]:
+def files():
     """Everything that was measured and is committed."""
     yield from sorted(results.RESULTS.glob("*.json"))
     yield from sorted(RECORDED.glob("*.jsonl.gz"))
     yield from sorted(results.RESULTS.glob("*.jsonl.gz"))
 
 
-def name_of(path: Path) -> str:
+def name_of(path):
     return path.relative_to(results.RESULTS).as_posix()
 
 
-def read_values(path: Path) -> list[dict[str, Any]]:
+def read_values(path):
     """What a file says, by the names of its fields."""
     if path.suffix == ".gz":
         return [picked(row, ATTEMPT_FIELDS + " answer" * bool(row.answer)) for row in read_attempts(path)]
     return [picked(results.read(path), RECORD_FIELDS)]
 
 
-def picked(found: object, names: str) -> dict[str, Any]:
+def picked(found, names):
     return {name: msgspec.to_builtins(getattr(found, name)) for name in names.split()}
 
 
-def digests(path: Path) -> tuple[str, str]:
+def digests(path):
     """Of the bytes, and of what was read."""
     values = msgspec.json.encode(read_values(path), order="deterministic")
     return sha256(path.read_bytes()), sha256(values)
 
 
-def sha256(content: bytes) -> str:
+def sha256(content):
     return hashlib.sha256(content).hexdigest()
 
 
-def noted() -> dict[str, list[str]]:
-    rows: dict[str, list[str]] = json.loads(NOTED.read_text(encoding="utf-8"))
-    return rows
+def noted():
+    return json.loads(NOTED.read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("path", list(files()), ids=name_of)
-def test_a_committed_file_reads_as_it_did(path: Path) -> None:
+def test_a_committed_file_reads_as_it_did(path):
     content, values = digests(path)
     known_content, known_values = noted().get(name_of(path), ["", ""])
     assert content == known_content, "measured again? then note it by the command of this file"
     assert values == known_values
 
 
-def test_no_committed_file_is_missing() -> None:
+def test_no_committed_file_is_missing():
     assert set(noted()) == {name_of(path) for path in files()}
 
 
-def main() -> None:
+def main():
     """Note what files read as that are new or were measured again."""
     known = noted() if NOTED.exists() else {}
     found = {name_of(path): path for path in files()}

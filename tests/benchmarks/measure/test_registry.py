@@ -27,7 +27,7 @@ from depl.models.policy import planning
 CASES = {name: study for name, study in all_studies().items() if not study.sweeps}
 
 
-def draw(task: dict[str, int]) -> dict[str, object]:
+def draw(task):
     """Mean of some uniform draws: about one half, and the same for the same seed."""
     draws = np.random.default_rng(task["seed"]).uniform(size=task["size"])
     return {"mean": draws.mean(), "count": np.int64(draws.size), "first": draws[:2], "worst": math.inf}

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from depl.benchmarks.measure import old_forms, store
-from depl.benchmarks.measure.attempt import VERSION, Attempt, Request
+from depl.benchmarks.measure.attempt import VERSION, Request
 from depl.benchmarks.measure.compare import differences
 from depl.benchmarks.measure.store import Store, read_attempts, write_attempts
 from depl.models.foundation.errors import InvalidInputError
@@ -161,7 +161,7 @@ def test_a_database_that_holds_something_else_is_refused(tmp_path, statement, co
         read_attempts(path)
 
 
-def made(label: str, method: str = "depl-paper", **settings: object) -> Attempt:
+def made(label, method="depl-paper", **settings):
     attempt = attempt_of("one", method, suite="paper-eta", cost=2.0)
     task = msgspec.structs.replace(attempt.task, configuration=label)
     known = {"time_limit": 10.0, "gap": 0.0, "scenarios": None, "options": {"eta": 50}}

@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
@@ -91,7 +90,7 @@ def test_ctrl_c_keeps_what_is_finished_and_says_how_to_resume(tmp_path, workers,
 
 
 @contextlib.contextmanager
-def running(*words: str) -> Iterator[subprocess.Popen[str]]:
+def running(*words):
     """``depl bench`` in a process of its own, as from a shell; killed at the end of the block."""
     process = subprocess.Popen(
         [sys.executable, "-m", "depl", "bench", *words],
@@ -111,7 +110,7 @@ def running(*words: str) -> Iterator[subprocess.Popen[str]]:
             pipe.close()
 
 
-def interrupt_solving(processes: list[psutil.Process]) -> None:
+def interrupt_solving(processes):
     """Send SIGINT to the processes that solve."""
     solving = [item for item in processes if "depl.benchmarks.measure.process" in " ".join(item.cmdline())]
     assert solving
@@ -119,7 +118,7 @@ def interrupt_solving(processes: list[psutil.Process]) -> None:
         process.send_signal(signal.SIGINT)
 
 
-def count(path: Path) -> int:
+def count(path):
     """How many attempts a file holds by now."""
     try:
         return len(read_attempts(path))
@@ -127,7 +126,7 @@ def count(path: Path) -> int:
         return 0
 
 
-def descendants(ancestor: int) -> list[psutil.Process]:
+def descendants(ancestor):
     """All processes below one."""
     try:
         return psutil.Process(ancestor).children(recursive=True)
@@ -135,7 +134,7 @@ def descendants(ancestor: int) -> list[psutil.Process]:
         return []
 
 
-def assert_gone(processes: list[psutil.Process], patience: float = 15.0) -> None:
+def assert_gone(processes, patience=15.0):
     """All of these processes end soon."""
     assert processes
     _, left = psutil.wait_procs(processes, patience)

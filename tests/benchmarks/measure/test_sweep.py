@@ -54,7 +54,7 @@ def test_a_call_returns_what_the_function_returns_or_raises_what_became_of_it():
     assert not alive(last)
 
 
-def test_what_a_hanging_call_started_is_killed_with_it(lone, tmp_path: Path):
+def test_what_a_hanging_call_started_is_killed_with_it(lone, tmp_path):
     note = tmp_path / "pid"
     with pytest.raises(CallError, match="did not end in time"):
         lone.call(sweep_calls.starts_another, str(note), 2)
@@ -72,7 +72,7 @@ def test_a_process_that_cannot_start_is_no_attempt_and_stops_a_sweep(monkeypatch
         list(workers_of(2)(jobs))
 
 
-def alive(identifier: int) -> bool:
+def alive(identifier):
     """Whether a process runs; one that has ended and was not waited for does not."""
     try:
         os.kill(identifier, 0)

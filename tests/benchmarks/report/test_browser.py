@@ -19,7 +19,7 @@ SHEETS = 15
 
 
 @pytest.fixture(scope="module", params=["made up", "as committed"])
-def page(request, tmp_path_factory) -> str:
+def page(request, tmp_path_factory):
     if request.param == "made up":
         given = evidence(ATTEMPTS, RECORD)
         return report(given, judged(CLAIMS, given), [drawn("costs"), drawn("paper-alexnet-epochs")])
@@ -29,7 +29,7 @@ def page(request, tmp_path_factory) -> str:
 
 
 @pytest.fixture(scope="module", params=WIDTHS)
-def found(request, page, tmp_path_factory) -> dict:
+def found(request, page, tmp_path_factory):
     told = seen(page, request.param, tmp_path_factory.mktemp("browser"))
     assert told["inner"] == request.param
     return told

@@ -1,7 +1,6 @@
 """No verdict is typed in: each claim meets evidence for it and evidence against, and changes its verdict."""
 
 from fnmatch import fnmatchcase
-from typing import Any
 
 import numpy as np
 import pytest
@@ -10,9 +9,9 @@ from depl.benchmarks.figures.paper import training_drawings
 from depl.benchmarks.figures.sweeps import figures_of
 from depl.benchmarks.measure.store import RECORDED, read_attempts
 from depl.benchmarks.report.claims import CLAIMS
-from depl.benchmarks.report.evidence import Evidence, evidence_of
+from depl.benchmarks.report.evidence import evidence_of
 from depl.benchmarks.report.tables import readings_table
-from depl.benchmarks.report.verdicts import Ruling, Verdict, counts, judged
+from depl.benchmarks.report.verdicts import Ruling, counts, judged
 from depl.commands.bench_report import TRACES
 from depl.instances.training.recorded import recorded_traces
 from tests.cases.attempts_factory import attempt_of
@@ -23,29 +22,29 @@ MIXED = "other readings do not all agree"
 FAST, MIDDLE, SLOW = (6, 0, 0), (0, 4, 0), (0, 0, 4)
 
 
-def of(**by_method) -> Evidence:
+def of(**by_method):
     """One family, by the costs of methods at the three targets."""
     return evidence(paper(costs(**by_method)))
 
 
-def alike(optimum, depl, best) -> Evidence:
+def alike(optimum, depl, best):
     """One family: the optimum, both DepL and both best-exp with one plan each at all targets."""
     everybody = {"exact": optimum} | {name: depl if name in METHODS[:2] else best for name in METHODS}
     return evidence(paper({name: [made] * len(TARGETS) for name, made in everybody.items()}))
 
 
-def band(width: float) -> dict:
+def band(width):
     """A plan whose final loss has a band of that width."""
     return plan(5, quantile=5.0, quantile_low=5.0 - width)
 
 
-def at_ends(tight, loose) -> Evidence:
+def at_ends(tight, loose):
     """One family: the optimum and both DepL use these epochs at the tightest and the loosest target."""
     at = [plan(4, tight), plan(3, (1, 1, 1)), plan(2, loose)]
     return evidence(paper({"exact": at, "depl": at, "depl-paper": at}))
 
 
-def networks(alexnet, mobilenet) -> Evidence:
+def networks(alexnet, mobilenet):
     """The optimum and all methods at these costs, for both networks."""
     attempts = []
     for family, at in (("paper-alexnet", alexnet), ("paper-mobilenet", mobilenet)):
@@ -53,25 +52,25 @@ def networks(alexnet, mobilenet) -> Evidence:
     return evidence(attempts)
 
 
-def printed(eta: int, cost: float, seconds: float, **further):
+def printed(eta, cost, seconds, **further):
     """An attempt of DepL as printed with so many levels."""
     given = {"suite": "paper-eta", "method": "depl-paper", "settings": {"options": {"eta": eta}}}
     return attempt_of("one", f"depl-paper-{eta}", cost=cost, seconds=seconds, **given, **further)
 
 
-def levels(*by_eta: tuple[int, float, float]) -> Evidence:
+def levels(*by_eta):
     """The graph with so many levels: cost over the optimum and seconds."""
     labels = {"labels": {"family": "paper-alexnet", "target": 9.0}}
     optimal = attempt_of("one", "exact", suite="paper-eta", cost=10.0, ending="optimal", **labels)
     return evidence([optimal, *(printed(eta, 10 * ratio, time, **labels) for eta, ratio, time in by_eta)])
 
 
-def growing(power: float) -> Evidence:
+def growing(power):
     """DepL as printed, with seconds growing like that power of the levels."""
     return evidence([printed(size, 1.0, size**power) for size in (2, 4, 8, 16, 32)])
 
 
-def general(greedy: float, annealing: float, depl: float = 12.0) -> Evidence:
+def general(greedy, annealing, depl=12.0):
     """Costs of general-purpose heuristics and of DepL where the optimum is 10."""
     by_method = {"density-greedy": greedy, "annealing": annealing, "depl": depl, "depl-paper": depl}
     attempts = []
@@ -81,7 +80,7 @@ def general(greedy: float, annealing: float, depl: float = 12.0) -> Evidence:
     return evidence(attempts)
 
 
-def ratio_of(depl: float | None) -> Evidence:
+def ratio_of(depl):
     """Cost of DepL as printed where the optimum is 10."""
     attempts = [
         attempt_of("one", "exact", suite="random", cost=10.0, ending="optimal"),
@@ -90,7 +89,7 @@ def ratio_of(depl: float | None) -> Evidence:
     return evidence(attempts)
 
 
-def stages(papers: float, other: float, error: float = 0.0, delivered: float = 1.0) -> Evidence:
+def stages(papers, other, error=0.0, delivered=1.0):
     """Two orders of the stages at these costs; the paper's delivers so much of the probability."""
     given = {"data-models-resources": (papers, delivered), "models-data-resources": (other, 0.995)}
     return evidence(
@@ -105,7 +104,7 @@ def stages(papers: float, other: float, error: float = 0.0, delivered: float = 1
     )  # fmt: skip
 
 
-def tried(**changes: int) -> Evidence:
+def tried(**changes):
     """The record of what was tried as printed, with one row of random selections."""
     row = {"law": "log", "communication": "with communication", "problems": 9, "refuted": 0}
     row |= {"helps_later": 0, "pairs_help": 0, "missed_by_minimum_norm": 0}
@@ -116,14 +115,14 @@ def tried(**changes: int) -> Evidence:
     return evidence((), record("printed-statements", selections=selections, **(values | own)))
 
 
-def selected(missed: int, by_minimum_norm: int) -> Evidence:
+def selected(missed, by_minimum_norm):
     """How many selections of datasets are missed by branch and bound, and by minimum-norm points."""
     submodular = record("data", selections=5, selections_missed=missed)
     printed = tried(missed_by_minimum_norm=by_minimum_norm).records["printed-statements"]
     return evidence((), submodular, printed)
 
 
-def fitted(as_printed: float, honest: float, switch: bool = True, positive: bool = True) -> Evidence:
+def fitted(as_printed, honest, switch=True, positive=True):
     """Shares of good fits of the inverse gamma, and one switch."""
     row = {"family": "digits-alexnet", "by": "curve by curve", "fits": 100}
     row |= {"as_printed": as_printed, "honest": honest}
@@ -131,17 +130,17 @@ def fitted(as_printed: float, honest: float, switch: bool = True, positive: bool
     return evidence((), record("printed-statements", improvement_fits=[row], switch_fits=[jump]))
 
 
-def size_of_test(size: float) -> Evidence:
+def size_of_test(size):
     """The share of samples of the law itself that the test as printed rejects."""
     return evidence((), record("estimation-tests", size_as_printed=size, samples=1000))
 
 
-def delivered(distance: float, least: float) -> Evidence:
+def delivered(distance, least):
     """How well the independent law keeps promises, from the start and from a known loss."""
     return evidence((), record("promises-held-out", paper_distance=distance, paper_known_least=least))
 
 
-def sets(*verdicts: str, change: float) -> Evidence:
+def sets(*verdicts, change):
     """Comparisons of prediction sets, and the change at equal work."""
     rows = [{"mean_verdict": verdict} for verdict in verdicts]
     return evidence((), record("prediction-sets", comparisons=rows, equal_work_change=change))
@@ -149,7 +148,7 @@ def sets(*verdicts: str, change: float) -> Evidence:
 
 CHEAP = {"depl": (10, 8, 6), "depl_paper": (10, 8, 6)}
 BY_LEVELS = {"few": (25, 1.5, 0.1), "many": (400, 1.0, 9.0)}
-CASES: dict[str, tuple[tuple[Any, ...], ...]] = {
+CASES = {
     "over-27-percent": (
         (of(**CHEAP, expected_greedy=(20, 16, 12), expected_cost=(20, 16, 12)), HOLDS),
         (of(**CHEAP, expected_greedy=(11, 9, 7), expected_cost=(11, 9, 7)), FAILS),
@@ -256,7 +255,7 @@ CASES: dict[str, tuple[tuple[Any, ...], ...]] = {
 }  # fmt: skip
 
 
-def judge(key: str, given: Evidence) -> Verdict:
+def judge(key, given):
     """The verdict on one claim."""
     return judged([claim for claim in CLAIMS if claim.key == key], given)[0]
 

@@ -18,7 +18,7 @@ VOID = {"meta", "link", "br", "hr", "img", "input"}
 class Page(HTMLParser):
     """Ids, links, attributes and tables of a page; complains of tags that are not closed."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text):
         super().__init__()
         self.ids: list[str] = []
         self.attributes: list[tuple[str, str, str]] = []
@@ -56,13 +56,13 @@ FIGURES = [drawn("paper-alexnet-cost"), drawn("paper-profiles")]
 
 
 @pytest.fixture(scope="module")
-def text() -> str:
+def text():
     given = evidence(ATTEMPTS, RECORD)
     return report(given, judged(CLAIMS, given), FIGURES)
 
 
 @pytest.fixture(scope="module")
-def parsed(text) -> Page:
+def parsed(text):
     return Page(text)
 
 

@@ -7,14 +7,14 @@ from depl.benchmarks.studies import data
 from depl.benchmarks.studies.data import DEPL, EXTENSION, FAMILIES, POINT, speed
 
 
-def row(size: int, point: tuple, planes: tuple) -> dict:
+def row(size, point, planes):
     def told(value, optimal, seconds, search):
         return {"value": value, "optimal": optimal, "seconds": seconds, "search_seconds": search}
 
     return {"family": data._HARD, "size": size, POINT: told(*point), EXTENSION: told(*planes)}
 
 
-def test_ratios_count_only_what_the_faster_one_proves_and_end_where_the_other_is_stopped() -> None:
+def test_ratios_count_only_what_the_faster_one_proves_and_end_where_the_other_is_stopped():
     found = speed(
         [
             row(2, (-3.0, True, 0.5, 0.25), (-3.0 + 1e-6, True, 6.0, 2.0)),
@@ -27,7 +27,7 @@ def test_ratios_count_only_what_the_faster_one_proves_and_end_where_the_other_is
     assert found["largest_disagreement"] == pytest.approx(1e-6 / 3)
 
 
-def test_methods_prove_the_same_of_every_family_and_depl_finds_the_best_of_all_subsets(monkeypatch) -> None:
+def test_methods_prove_the_same_of_every_family_and_depl_finds_the_best_of_all_subsets(monkeypatch):
     monkeypatch.setattr(data, "_REPEATS", 1)
     rows = [{**task, **data._run(task)} for task in data._tasks(np.random.default_rng(1), True)]
     for law in data._LISTED:

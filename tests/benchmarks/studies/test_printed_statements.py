@@ -24,7 +24,7 @@ def test_an_answer_without_a_proof_is_wrong(rng, monkeypatch):
 
 
 @pytest.fixture
-def rng() -> np.random.Generator:
+def rng():
     return np.random.default_rng(20261124)
 
 

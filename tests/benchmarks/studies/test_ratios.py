@@ -7,11 +7,11 @@ import pytest
 from depl.benchmarks.studies.ratios import value_of_the_solution
 
 
-def told(ending: str, cost: float | None = None, lower_bound: float | None = None) -> dict[str, object]:
+def told(ending, cost=None, lower_bound=None):
     return {"method": "m", "ending": ending, "cost": cost, "lower_bound": lower_bound, "seconds": 0.1}
 
 
-def proved(cost: float) -> dict[str, object]:
+def proved(cost):
     return told("optimal", cost, cost)
 
 
@@ -24,7 +24,7 @@ held, NONE, INFEASIBLE, REFUSED = (
 
 
 def test_the_value_of_the_solution_counts_what_misses_keeps_and_is_repaired():
-    def valued(first: tuple, last: tuple, best_exp: dict) -> dict[str, object]:
+    def valued(first, last, best_exp):
         means = [
             {"cost": cost, "violation": [share, share], "kept": share <= 0.1} for cost, share in (first, last)
         ]

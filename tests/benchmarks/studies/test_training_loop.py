@@ -49,7 +49,7 @@ def test_a_run_switches_once_and_ends():
     ]
 
 
-def led(seed: int, first: int, *losses: float) -> Led:
+def led(seed, first, *losses):
     return Led(seed, len(losses) - 1, first, losses)
 
 

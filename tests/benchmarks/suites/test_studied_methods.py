@@ -19,7 +19,7 @@ from depl.instances.generator import random_instances
 SMALL = random_instances(np.random.default_rng(7), 2, clusters=(2, 3), datasets=(2, 3), maximum_epochs=(3, 5))
 
 
-def test_no_claim_that_the_committed_results_measure_is_left_without_a_measurement() -> None:
+def test_no_claim_that_the_committed_results_measure_is_left_without_a_measurement():
     attempts = [item for path in sorted((RESULTS / "attempts").iterdir()) for item in read_attempts(path)]
     verdicts = judged(CLAIMS, evidence_of(attempts, [read(path) for path in sorted(RESULTS.glob("*.json"))]))
     assert len(verdicts) == 33
@@ -28,7 +28,7 @@ def test_no_claim_that_the_committed_results_measure_is_left_without_a_measureme
 
 
 @pytest.mark.parametrize("instance", SMALL, ids=lambda item: item.name)
-def test_annealing_finds_the_optimum_and_no_order_of_the_stages_costs_less(instance: depl.Instance) -> None:
+def test_annealing_finds_the_optimum_and_no_order_of_the_stages_costs_less(instance):
     best, annealed = (depl.solve(instance, method) for method in ("exact", ANNEALING))
     assert best.solution is depl.Solution.PROVEN_OPTIMAL
     assert (annealed.method, annealed.cost) == ("annealing", pytest.approx(best.cost))
@@ -38,7 +38,7 @@ def test_annealing_finds_the_optimum_and_no_order_of_the_stages_costs_less(insta
         assert found.cost is None or found.cost >= best.lower_bound * (1 - 1e-9)
 
 
-def test_the_orders_are_all_six_and_nobody_else_may_ask_for_them() -> None:
+def test_the_orders_are_all_six_and_nobody_else_may_ask_for_them():
     assert {tuple(order.split("-")) for order in ORDERS} == set(
         itertools.permutations(("data", "models", "resources"))
     )

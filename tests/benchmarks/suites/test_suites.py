@@ -10,7 +10,7 @@ import pytest
 
 import depl
 from depl.benchmarks.measure.catalogue import all_suites, draws_of
-from depl.benchmarks.measure.registry import Draw, Study
+from depl.benchmarks.measure.registry import Draw
 from depl.benchmarks.studies.sweeps import LEVELS, drawn_knapsack
 from depl.benchmarks.suites.measures import costs_by_model, plan_measures
 from depl.instances.completions import MODELS, TABLE, TARGETS, completed, completions
@@ -28,13 +28,13 @@ SPARSE = 5
 """One instance in so many is built in every run of the tests, all of them in the slow ones."""
 
 
-def fingerprint(suite: Study, step: int) -> str:
+def fingerprint(suite, step):
     """Hash of names, labels and instances of every ``step``-th draw."""
     rows = [[draw.name, dict(draw.labels), draw.build().fingerprint] for draw in suite.instances()[::step]]
     return hashlib.sha256(json.dumps(rows, sort_keys=True).encode()).hexdigest()
 
 
-def frozen(suite: Study) -> dict[str, object]:
+def frozen(suite):
     """What the file holds of a suite."""
     hashes = {"some": fingerprint(suite, SPARSE), "all": fingerprint(suite, 1)}
     return {"version": suite.version, "instances": len(suite.instances()), **hashes}

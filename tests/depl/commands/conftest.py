@@ -4,9 +4,6 @@ import json
 import math
 import shlex
 import shutil
-from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -33,7 +30,7 @@ NET = {
 
 
 @pytest.fixture(scope="session")
-def documents(tmp_path_factory: pytest.TempPathFactory, tiny, tiny_optimum) -> Path:
+def documents(tmp_path_factory, tiny, tiny_optimum):
     """The folder; nobody writes to it."""
     folder = tmp_path_factory.mktemp("documents")
     texts = {
@@ -68,7 +65,7 @@ def documents(tmp_path_factory: pytest.TempPathFactory, tiny, tiny_optimum) -> P
     return folder
 
 
-def begun(traces: Traces) -> Traces:
+def begun(traces):
     """The first three epochs of the runs that train the full model in all of them."""
     chosen = traces.select(np.arange(10, 30))
     kept = chosen.epoch <= 3
@@ -77,7 +74,7 @@ def begun(traces: Traces) -> Traces:
 
 
 @pytest.fixture
-def here(documents: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def here(documents, tmp_path, monkeypatch):
     """A copy of the folder, in which commands are called, with few resamples and cells of a grid."""
     monkeypatch.setattr(fit, "_RESAMPLES", 19)
     monkeypatch.setattr(fitted, "_RESAMPLES", 9)
@@ -88,14 +85,14 @@ def here(documents: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pa
     return tmp_path
 
 
-def sessions(text: str) -> list[Any]:
+def sessions(text):
     """Sessions with empty lines between them, each under its title."""
     parts = [part.split("\n") for part in text.strip().split("\n\n")]
     return [pytest.param(lines, id=title) for title, *lines in parts]
 
 
 @pytest.fixture
-def follow(ask, here: Path) -> Callable[[Sequence[str]], None]:
+def follow(ask, here):
     """Type the lines of a session that begin with ``$``, and see what is said.
 
     Right below such a line, ``= 3`` is its exit code (0 where none is given), ``{...}`` is a part of the
@@ -103,7 +100,7 @@ def follow(ask, here: Path) -> Callable[[Sequence[str]], None]:
     they are spaced. ``> name line`` adds a line to a file, unfinished if its object is.
     """
 
-    def run(lines: Sequence[str]) -> None:
+    def run(lines):
         for line, following in zip(lines, [*lines[1:], ""], strict=True):
             kind, _, rest = line.partition(" ")
             if kind == ">":
@@ -125,7 +122,7 @@ def follow(ask, here: Path) -> Callable[[Sequence[str]], None]:
     return run
 
 
-def held(part: Any, whole: Any) -> bool:
+def held(part, whole):
     """Whether an object has these values, and lists these lengths."""
     if isinstance(part, dict):
         return isinstance(whole, dict) and all(key in whole and held(part[key], whole[key]) for key in part)

@@ -118,7 +118,7 @@ Unequal nodes each commits x(k) / v
 
 
 @pytest.fixture
-def more(here: Path, tiny, tiny_optimum) -> Path:
+def more(here, tiny, tiny_optimum):
     """Further documents that these sessions read."""
     early = planned_state(tiny, tiny_optimum, 1, 13.0).to_json()
     sack = "{}\nn {}\nc {}\nz {}\ntime 0.00\n{}\n-----\n\n"
@@ -143,7 +143,7 @@ def more(here: Path, tiny, tiny_optimum) -> Path:
 
 
 @pytest.mark.parametrize("lines", sessions(SESSIONS))
-def test_what_is_typed_is_answered(follow, more, lines) -> None:
+def test_what_is_typed_is_answered(follow, more, lines):
     follow(lines)
 
 
@@ -226,7 +226,7 @@ def test_every_plan_of_a_front_passes_depl_check_on_the_instance_beside_it(ask, 
 def test_ctrl_c_leaves_the_points_found_by_then_and_a_front_goes_on_from_its_file(ask, tmp_path, monkeypatch):
     file, plans, own, calls = tmp_path / "front.json", tmp_path / "plans", front_module.solve, []
 
-    def interrupted(*args: object, **more: object) -> depl.Result:
+    def interrupted(*args, **more):
         calls.append(args)
         if len(calls) == 3:
             raise KeyboardInterrupt
@@ -305,7 +305,7 @@ def test_the_methods_are_a_table_in_the_order_of_what_they_prove(ask, own_method
     assert ">Says &lt;what&gt; it does.</td>" in depl.methods()._repr_html_()
 
 
-def test_a_limit_of_a_knapsack_leaves_a_bound_that_is_not_wrong() -> None:
+def test_a_limit_of_a_knapsack_leaves_a_bound_that_is_not_wrong():
     numbers = range(60)
     sack = Knapsack.of([97 + 31 * n % 89 for n in numbers], [97 + 17 * n % 83 for n in numbers], 4000)
     found = solve_knapsack(sack, "by-time", solver("scenario-search", 1e-3))

@@ -56,7 +56,7 @@ print(json.dumps([codes, sorted({name.split(".")[0] for name in set(sys.modules)
 """
 
 
-def test_help_and_every_slip_load_click_and_the_command_alone_and_end_with_their_exit_codes() -> None:
+def test_help_and_every_slip_load_click_and_the_command_alone_and_end_with_their_exit_codes():
     first = [[], ["--version"], ["--help"], ["check", "--help"], ["solve", "tiny", "--gap", "5"]]
     lines = [*first, ["demo", "--help"], *LINES]
     command, given = [sys.executable, "-c", PROGRAM], json.dumps(lines)
@@ -69,7 +69,7 @@ def test_help_and_every_slip_load_click_and_the_command_alone_and_end_with_their
     assert not others & set(early)  # fit takes traces as it does
 
 
-def test_the_first_screen_has_at_most_twenty_lines_and_every_command(ask) -> None:
+def test_the_first_screen_has_at_most_twenty_lines_and_every_command(ask):
     code, out, _ = ask()
     assert (code, out) == (0, ask("--help")[1])
     assert len(out.splitlines()) <= 20
@@ -78,9 +78,7 @@ def test_the_first_screen_has_at_most_twenty_lines_and_every_command(ask) -> Non
     assert set(COMMANDS) <= set(out.replace(",", "").split())
 
 
-def test_every_help_says_what_a_command_does_fits_its_width_and_ends_with_its_examples(
-    ask, monkeypatch
-) -> None:
+def test_every_help_says_what_a_command_does_fits_its_width_and_ends_with_its_examples(ask, monkeypatch):
     monkeypatch.setenv("COLUMNS", "100")
     for name, command in ALL.items():
         code, out, _ = ask(*name.split(), "--help")
@@ -105,7 +103,7 @@ QUICK = [
 
 
 @pytest.mark.parametrize("name", QUICK)
-def test_the_examples_that_are_quick_run_one_after_the_other(name, ask, tmp_path, monkeypatch) -> None:
+def test_the_examples_that_are_quick_run_one_after_the_other(name, ask, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for line in ALL[name].examples:
         words = shlex.split(line, comments=True)
@@ -117,7 +115,7 @@ def test_the_examples_that_are_quick_run_one_after_the_other(name, ask, tmp_path
         assert out or err, line
 
 
-def test_every_example_is_understood_and_names_methods_instances_and_studies_that_there_are() -> None:
+def test_every_example_is_understood_and_names_methods_instances_and_studies_that_there_are():
     known = {"instance": full_names(), "method": METHODS, "places": METHODS, "studies": all_studies()}
     for command in ALL.values():
         for line in command.examples:
@@ -129,7 +127,7 @@ def test_every_example_is_understood_and_names_methods_instances_and_studies_tha
                     assert name in names or name.endswith(".json"), (line, name)
 
 
-def test_names_that_a_help_shows_are_those_that_there_are() -> None:
+def test_names_that_a_help_shows_are_those_that_there_are():
     from depl.benchmarks.figures.paper import FAMILIES as FIGURES
 
     assert tuple(FAMILIES) == SHIPPED
@@ -141,7 +139,7 @@ def test_names_that_a_help_shows_are_those_that_there_are() -> None:
     assert set(rung.type.choices) == set(RUNGS)
 
 
-def test_commands_are_functions_of_their_options_and_import_what_names_a_method_or_an_instance() -> None:
+def test_commands_are_functions_of_their_options_and_import_what_names_a_method_or_an_instance():
     for name, command in leaves():
         assert list(inspect.signature(command.callback).parameters) == ["options"], name
         takes = {param.name for param in command.params}
@@ -152,7 +150,7 @@ def test_commands_are_functions_of_their_options_and_import_what_names_a_method_
     assert ROOT.name == "depl"
 
 
-def test_a_command_that_cannot_be_imported_is_an_internal_error(monkeypatch, capsys) -> None:
+def test_a_command_that_cannot_be_imported_is_an_internal_error(monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "depl.commands.explain", None)
     assert main(["explain", "tiny", "plan.json"]) == ExitCode.INTERNAL
     assert "ModuleNotFoundError" in capsys.readouterr().err
@@ -174,12 +172,12 @@ UNDERSTOOD = {
 }
 
 
-def test_what_was_understood_before_is_understood() -> None:
+def test_what_was_understood_before_is_understood():
     for line, wanted in UNDERSTOOD.items():
         assert vars(parsed(line.split(" "))[1]).items() >= wanted.items(), line
 
 
-def test_the_ending_of_a_figure_chooses_its_format() -> None:
+def test_the_ending_of_a_figure_chooses_its_format():
     assert options.figure_files("fig").paths() == ("fig.png", "fig.svg")
     assert options.figure_files("a.b/fig.png").paths() == ("a.b/fig.png",)
     assert options.figure_files("fig.PDF").paths("-loss") == ("fig-loss.pdf",)
@@ -200,7 +198,7 @@ OFFERED = {
 
 
 @pytest.mark.parametrize("line", OFFERED)
-def test_a_shell_that_asks_what_may_follow_gets_the_words_that_there_are(monkeypatch, capsys, line) -> None:
+def test_a_shell_that_asks_what_may_follow_gets_the_words_that_there_are(monkeypatch, capsys, line):
     monkeypatch.setenv("_DEPL_COMPLETE", "bash_complete")
     monkeypatch.setenv("COMP_WORDS", f"depl {line}")
     monkeypatch.setenv("COMP_CWORD", str(len(line.split(" "))))
@@ -211,7 +209,7 @@ def test_a_shell_that_asks_what_may_follow_gets_the_words_that_there_are(monkeyp
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash here")
-def test_bash_itself_offers_what_may_follow_by_the_script_of_depl(ask, tmp_path) -> None:
+def test_bash_itself_offers_what_may_follow_by_the_script_of_depl(ask, tmp_path):
     command = tmp_path / "depl"  # as a shell finds it
     command.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m depl "$@"\n', encoding="utf-8")
     command.chmod(0o755)

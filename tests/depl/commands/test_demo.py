@@ -9,14 +9,12 @@ from depl.benchmarks.figures.comparison import Entry
 from depl.benchmarks.figures.family import Gallery
 from depl.commands import demo
 from depl.instances.library import load
-from depl.models.problem.instance import Instance
-from depl.models.solving.limits import Limits
 from depl.models.solving.methods import register
 from depl.models.solving.result import Outcome, Termination
 from tests.problems import plan
 
 
-def slow_epochs(instance: Instance, limits: Limits) -> Outcome:
+def slow_epochs(instance, limits):
     """22 - l_max epochs of the steadiest model, with a bound of 80 % of their cost."""
     count = round(22 - instance.target.maximum_loss)
     steady = plan(*[("slow-steady", "A")] * count, data=("training-data",))

@@ -6,7 +6,6 @@ import shutil
 import numpy as np
 import pytest
 
-from depl.models.problem.instance import Instance
 from depl.models.traces.files import write_traces
 from depl.models.traces.fingerprints import fingerprints
 from depl.models.traces.stages import PLAN, plan_text
@@ -104,7 +103,7 @@ tiny carries no fingerprints of the runs that it was fitted to
 """
 
 
-def drawn(runs: int, misses: int, prefix: str = "f") -> Traces:
+def drawn(runs, misses, prefix="f"):
     """Runs of 8 epochs that end at 1 or just below, or at 3 if they miss."""
     rng = np.random.default_rng([0, *prefix.encode()])
     rows = []
@@ -114,7 +113,7 @@ def drawn(runs: int, misses: int, prefix: str = "f") -> Traces:
     return Traces(*map(np.array, zip(*rows, strict=True)), provenance=PLANNED)
 
 
-def judged() -> dict[str, Traces]:
+def judged():
     """40 runs of the paper's law, five epochs of each of two models; and each stretched by its own factor."""
     good = draw_traces(["full"] * 5 + ["cut"] * 5, 40, np.random.default_rng(1))
     factor = np.random.default_rng(2).normal(1, 0.3, len(good.runs))
@@ -124,7 +123,7 @@ def judged() -> dict[str, Traces]:
 
 
 @pytest.fixture(scope="module")
-def samples(tiny: Instance, tmp_path_factory: pytest.TempPathFactory):
+def samples(tiny, tmp_path_factory):
     folder = tmp_path_factory.mktemp("samples")
     counts = [(5, 0), (20, 0), (20, 1), (20, 3), (30, 0), (100, 1)]
     traces = judged() | {f"f{runs}-{misses}": drawn(runs, misses) for runs, misses in counts}
@@ -140,12 +139,12 @@ def samples(tiny: Instance, tmp_path_factory: pytest.TempPathFactory):
 
 
 @pytest.mark.parametrize("lines", sessions(SESSIONS))
-def test_what_is_typed_is_answered(follow, here, samples, lines) -> None:
+def test_what_is_typed_is_answered(follow, here, samples, lines):
     shutil.copytree(samples, here, dirs_exist_ok=True)
     follow(lines)
 
 
-def test_figures_are_drawn_and_the_same_seed_gives_the_same_answer(ask, samples, tmp_path) -> None:
+def test_figures_are_drawn_and_the_same_seed_gives_the_same_answer(ask, samples, tmp_path):
     words = ("diagnose", samples / "good.csv", "--resamples", 9, "--json", "--seed")
     code, out, err = ask(*words, 3, "--figure", tmp_path / "new.png")
     assert (code, "drawn in" in err) == (0, True)

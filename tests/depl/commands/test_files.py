@@ -5,7 +5,6 @@ import os
 import stat
 import sys
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,7 +18,7 @@ SOLVE = ("solve", "tiny", "--method", "exact", "--out")
 def test_a_pipe_and_a_device_are_written_to_and_stay(ask, tmp_path, tiny):
     pipe, device = tmp_path / "pipe", tmp_path / "null"
     os.mkfifo(pipe)
-    read: list[str] = []
+    read = []
     reader = threading.Thread(target=lambda: read.append(pipe.read_text(encoding="utf-8")), daemon=True)
     reader.start()
     code, _, err = ask(*SOLVE, pipe)
@@ -36,7 +35,7 @@ def test_a_pipe_and_a_device_are_written_to_and_stay(ask, tmp_path, tiny):
 
 
 @contextlib.contextmanager
-def standard_output(descriptor: int) -> Iterator[None]:
+def standard_output(descriptor):
     """Standard output of this process, the descriptor and the stream, is what a shell would have opened."""
     kept, stream = os.dup(1), sys.stdout
     os.dup2(descriptor, 1)

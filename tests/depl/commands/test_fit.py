@@ -94,11 +94,11 @@ train epoch 2
 
 
 @pytest.mark.parametrize("lines", sessions(SESSIONS.replace("{WAY_OUT}", WAY_OUT)))
-def test_what_is_typed_is_answered(follow, lines) -> None:
+def test_what_is_typed_is_answered(follow, lines):
     follow(lines)
 
 
-def test_an_instance_is_what_the_library_fits_with_these_options(ask, here) -> None:
+def test_an_instance_is_what_the_library_fits_with_these_options(ask, here):
     words = ("fit", "runs.csv", "--template", "setup.json", "--out", "mine.json")
     told = json.loads(ask(*words, "--json")[1])
     assert load("mine.json") == fit_instance(drawn(), setup())
@@ -136,7 +136,7 @@ WAYS = {
 """Lines that are typed one after the other, with their exit code, or the runs that keep a promise of all."""
 
 
-def test_lost_runs_are_counted_alike_by_every_way_from_logs_to_a_promise(ask, here) -> None:
+def test_lost_runs_are_counted_alike_by_every_way_from_logs_to_a_promise(ask, here):
     """Their formats and the ways in which they are lost are those of the tests of the readers."""
     Path("net-plan.json").write_text(plan(*PLAN, data=("all",)).to_json(), encoding="utf-8")
     for line, wanted in WAYS.items():
@@ -148,7 +148,7 @@ def test_lost_runs_are_counted_alike_by_every_way_from_logs_to_a_promise(ask, he
             assert promised == pytest.approx(int(kept) / int(counted)), line
 
 
-def told(name: str, epochs: int, seed: int = 0) -> Traces:
+def told(name, epochs, seed=0):
     rng = np.random.default_rng(seed)
     columns = ([name] * epochs, np.arange(1, epochs + 1), ["net"] * epochs, ["edge"] * epochs)
     return Traces(*columns, 1 + rng.random(epochs))
@@ -167,7 +167,7 @@ COUNTED = {
 
 
 @pytest.mark.parametrize("words", COUNTED)
-def test_what_is_said_of_single_runs_of_traces(ask, here, words) -> None:
+def test_what_is_said_of_single_runs_of_traces(ask, here, words):
     write_traces("twelve.csv", joined([told(f"r{k}", EPOCHS if k else 3, k) for k in range(12)]))
     options = ("--template", "net.json", "--out", "mine.json", *words.split())
     code, _, err = ask("fit", "twelve.csv", *options)

@@ -80,11 +80,11 @@ no line has both 'epoch' and 'loss'; its lines have config, step, train_loss, va
 
 
 @pytest.mark.parametrize("lines", sessions(SESSIONS))
-def test_what_is_typed_is_answered(follow, lines) -> None:
+def test_what_is_typed_is_answered(follow, lines):
     follow(lines)
 
 
-def test_what_is_told_is_what_was_found_and_no_bolder(ask, here) -> None:
+def test_what_is_told_is_what_was_found_and_no_bolder(ask, here):
     found = depl.solve_policy(TWO, gap=0.0)
     told = json.loads(ask("policy", "solve", "two.json", "--gap", "0%", "--out", "new.json", "--json")[1])
     assert {"termination", "cost", "lower_bound", "gap", "violation", "quantile", "epochs"} <= told.keys()
@@ -97,17 +97,17 @@ def test_what_is_told_is_what_was_found_and_no_bolder(ask, here) -> None:
     assert named["policy"]["data"] == [{"cluster": "site", "datasets": ["data"]}]
 
 
-def test_whoever_waits_is_told_what_is_held_after_every_grid(monkeypatch) -> None:
+def test_whoever_waits_is_told_what_is_held_after_every_grid(monkeypatch):
     monkeypatch.setattr(planning, "GRIDS", (128, 512))
     monkeypatch.setattr(planning, "_FIRST_WORK", 1)
-    seen: list[tuple[float, ...]] = []
+    seen = []
     found = depl.solve_policy(TWO, gap=0.0, progress=lambda *held: seen.append(held))
     assert len(seen) == 4  # the fixed plan and the best policy of either grid
     assert seen[-1][1:] == (found.objective, found.lower_bound)
     assert seen[0][0] <= seen[1][0]
 
 
-def test_claims_that_do_not_hold_fail_the_check_and_are_refuted_by_runs(ask, here) -> None:
+def test_claims_that_do_not_hold_fail_the_check_and_are_refuted_by_runs(ask, here):
     assert ask("policy", "solve", "two.json", "--out", "new.json")[0] == 0
     policy = depl.Policy.from_json(Path("new.json").read_text(encoding="utf-8"))
     certificate = msgspec.structs.replace(policy.certificate, cost=0.5, reached=0.99)
@@ -121,15 +121,15 @@ def test_claims_that_do_not_hold_fail_the_check_and_are_refuted_by_runs(ask, her
     assert (code, len(json.loads(text)["refuted"])) == (3, 2)
 
 
-def test_switch_epochs_are_numbers_and_ranges() -> None:
+def test_switch_epochs_are_numbers_and_ranges():
     assert [epoch_numbers(text) for text in ("4,6,8", "4-6, 2,5", "7")] == [(4, 6, 8), (2, 4, 5, 6), (7,)]
 
 
-def rows_of(text: str) -> list[list[str]]:
+def rows_of(text):
     return [[cell.strip() for cell in line.split("|")] for line in text.splitlines() if "|" in line][1:]
 
 
-def test_a_policy_is_shown_as_rows_of_losses_those_of_epochs_that_do_alike_once_and_drawn(ask, here) -> None:
+def test_a_policy_is_shown_as_rows_of_losses_those_of_epochs_that_do_alike_once_and_drawn(ask, here):
     code, text, _ = ask("policy", "show", "policy.json", "--figure", "map.svg")
     assert (code, "<svg" in Path("map.svg").read_text(encoding="utf-8")) == (0, True)
     assert rows_of(text)[1:7] == [
@@ -151,7 +151,7 @@ def test_a_policy_is_shown_as_rows_of_losses_those_of_epochs_that_do_alike_once_
     assert ["small on site", "2", "up to 0.7", "switch to large on site"] in every
 
 
-def test_a_plan_is_followed_as_the_controller_does_and_its_log_is_left_as_it_is(ask, here) -> None:
+def test_a_plan_is_followed_as_the_controller_does_and_its_log_is_left_as_it_is(ask, here):
     """With its instance, until the target is reached; from a log of any loop and from its own."""
     controller, codes = Controller("plan.json", "own.jsonl", instance=depl.load("tiny")), []
     decide = ("policy", "decide", "plan.json", "--instance", "tiny", "--log")
@@ -168,7 +168,7 @@ def test_a_plan_is_followed_as_the_controller_does_and_its_log_is_left_as_it_is(
     assert codes == [0, 0, 10, 11]
 
 
-def test_the_schema_accepts_policies_and_refuses_others() -> None:
+def test_the_schema_accepts_policies_and_refuses_others():
     validator = jsonschema.Draft202012Validator(json_schema())
     good, bare = document(), {name: value for name, value in document().items() if name != "nodes"}
     assert validator.is_valid(good)

@@ -4,7 +4,6 @@ import json
 import shlex
 import shutil
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -218,7 +217,7 @@ solve hard.json --method never --out instance.json | instance.json: is the file 
 
 
 @pytest.fixture(scope="module")
-def bad(documents: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def bad(documents, tmp_path_factory):
     """The documents, and others that are wrong, each by one thing."""
     folder = tmp_path_factory.mktemp("bad")
     shutil.copytree(documents, folder, dirs_exist_ok=True)
@@ -268,26 +267,26 @@ def bad(documents: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def never(instance: object, limits: object) -> None:
+def never(instance, limits):
     """A method that must not be reached."""
     raise AssertionError("solved although the command line is wrong")
 
 
 @pytest.fixture
-def inside(bad: Path, own_methods: None, monkeypatch: pytest.MonkeyPatch) -> Path:
+def inside(bad, own_methods, monkeypatch):
     register("never", never)
     monkeypatch.setitem(families.FAMILIES, "points", small_family())
     monkeypatch.chdir(bad)
     return bad
 
 
-def contents(folder: Path) -> dict[str, tuple[int, int]]:
+def contents(folder):
     """Every file with its size and time; importing one may leave a folder with its bytecode."""
     found = {path.name: path.stat() for path in folder.iterdir() if path.name != "__pycache__"}
     return {name: (stat.st_size, stat.st_mtime_ns) for name, stat in found.items()}
 
 
-def with_json(words: list[str]) -> list[str] | None:
+def with_json(words):
     """The same asking for JSON, where the command has that option."""
     for count in (1, 2):
         leaf = LEAVES.get(" ".join(words[:count]))
@@ -297,7 +296,7 @@ def with_json(words: list[str]) -> list[str] | None:
 
 
 @pytest.mark.parametrize("row", [*USAGE.strip().splitlines(), *INPUTS.strip().splitlines()])
-def test_what_is_wrong_is_refused_in_words_and_as_one_object_and_nothing_is_written(ask, inside, row) -> None:
+def test_what_is_wrong_is_refused_in_words_and_as_one_object_and_nothing_is_written(ask, inside, row):
     line, said = row.split(" | ")
     words, before = shlex.split(line, posix=";" not in line), contents(inside)
     code, out, err = ask(*words)

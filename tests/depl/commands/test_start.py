@@ -74,17 +74,17 @@ proved cheapest
 
 
 @pytest.mark.parametrize("lines", sessions(SESSIONS))
-def test_what_is_typed_is_answered(follow, lines) -> None:
+def test_what_is_typed_is_answered(follow, lines):
     follow(lines)
 
 
-def own_terminal() -> None:
+def own_terminal():
     """Let Ctrl-C at it reach the process, also where the tests run in the background."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
 
-def ask_at_a_terminal(here: Path, words: list[str], answers: list[tuple[str, str]]) -> tuple[int, str]:
+def ask_at_a_terminal(here, words, answers):
     """Answer each question, by words of it, as a person types at a terminal that is the process's own."""
     master, slave = pty.openpty()
     termios.tcsetwinsize(slave, (50, 400))
@@ -182,7 +182,7 @@ TYPED = {
 
 
 @pytest.mark.parametrize("name", TYPED)
-def test_at_a_terminal_questions_are_asked(here, name) -> None:
+def test_at_a_terminal_questions_are_asked(here, name):
     words, answers, (code, wanted, files) = TYPED[name]
     ended, said = ask_at_a_terminal(here, words, list(answers))
     assert (ended, wanted in " ".join(said.split()), "Traceback" in said) == (code, True, False), said

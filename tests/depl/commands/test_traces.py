@@ -22,10 +22,10 @@ PRUNED = [{"name": "p50", "size": 2, "demand": 2}, {"name": "p75", "size": 1, "d
 
 
 @pytest.fixture
-def logged(here: Path):
+def logged(here):
     """Write the setup that goes with the logs of a tool; returns where these are and how they are read."""
 
-    def write(name: str) -> tuple[Path, tuple[str, ...]]:
+    def write(name):
         log = EVERY[name]
         alone = "dense@edge" in log.options
         models = [{"name": "dense", "size": 2, "demand": 2}] if alone else PRUNED
@@ -40,7 +40,7 @@ def logged(here: Path):
 
 
 @pytest.mark.parametrize("name", ["tensorboard", "mlflow", "flower", "jsonl"])
-def test_from_the_logs_of_a_tool_to_a_checked_plan_by_commands_alone(ask, logged, name: str) -> None:
+def test_from_the_logs_of_a_tool_to_a_checked_plan_by_commands_alone(ask, logged, name):
     """Those of the other tools are imported alike in the tests of the readers."""
     path, options = logged(name)
     code, text, err = ask("traces", "import", path, *options, "--out", "logs.csv")
@@ -57,20 +57,20 @@ def test_from_the_logs_of_a_tool_to_a_checked_plan_by_commands_alone(ask, logged
         assert next(laws) == next(laws)
 
 
-def typed(line: str) -> list[str]:
+def typed(line):
     """The words of a line that is pasted into a shell, without the program's name."""
     program, *words = shlex.split(line, comments=True)
     assert program == "depl"
     return words
 
 
-def following(text: str) -> list[list[str]]:
+def following(text):
     """The lines under *What comes next*."""
     lines = text.partition("What comes next:\n")[2].splitlines()
     return [typed(line) for line in itertools.takewhile(lambda line: line.startswith("  "), lines)]
 
 
-def test_the_next_command_of_a_diagnosis_of_logs_can_be_pasted(ask, here, logged) -> None:
+def test_the_next_command_of_a_diagnosis_of_logs_can_be_pasted(ask, here, logged):
     """Patterns of runs hold characters of the shell, and the folder a space."""
     unpacked_at, options = logged("wandb")
     path = Path("my logs", unpacked_at.name)
@@ -89,7 +89,7 @@ def test_the_next_command_of_a_diagnosis_of_logs_can_be_pasted(ask, here, logged
     assert (code, "has 16 epochs, its stages 14" in err) == (2, True), err  # these are no runs of the plan
 
 
-def test_the_next_commands_of_an_import_can_be_pasted(ask, logged) -> None:
+def test_the_next_commands_of_an_import_can_be_pasted(ask, logged):
     path, options = logged("jsonl")
     text = ask("traces", "import", path, *options, "--out", "my runs.csv")[1]
     diagnosing, new_setup, fitting = following(text)
@@ -107,7 +107,7 @@ TOLD = """
 """
 
 
-def test_every_option_of_logs_is_repeated_and_the_metric_too(ask, here: Path) -> None:
+def test_every_option_of_logs_is_repeated_and_the_metric_too(ask, here):
     rng = np.random.default_rng(0)
     rows = [
         {"who": f"r{run}", "when": k, "loss": 3 / (k + 1) + rng.uniform(), "acc": 50 + k + rng.uniform()}
@@ -153,5 +153,5 @@ $ traces import log.jsonl --loss loss --stages net@edge --on-missing end --out l
 
 
 @pytest.mark.parametrize("lines", sessions(SESSIONS))
-def test_what_is_typed_is_answered(follow, lines) -> None:
+def test_what_is_typed_is_answered(follow, lines):
     follow(lines)

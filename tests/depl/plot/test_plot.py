@@ -7,7 +7,6 @@ from dataclasses import replace
 import msgspec
 import numpy as np
 import pytest
-from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
@@ -34,7 +33,7 @@ def solved():
     return instance, depl.solve(instance, "exact")
 
 
-def runs() -> Traces:
+def runs():
     """Two runs of three epochs, of which the last trains another model."""
     names, epochs = np.repeat(["a", "b"], 4), np.tile(np.arange(4), 2)
     models = np.tile(["full", "full", "full", "cut"], 2)
@@ -132,7 +131,7 @@ def test_an_instance_is_drawn_by_its_numbers_and_a_name_with_dollar_signs_stays_
     clusters.figure.draw_without_rendering()
 
 
-def step_of(axes: Axes, label: str) -> list[list[float]]:
+def step_of(axes, label):
     (line,) = [line for line in axes.lines if line.get_label() == label]
     return line.get_xydata().tolist()
 

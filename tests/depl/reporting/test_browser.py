@@ -25,7 +25,7 @@ addEventListener("load", () => {
 
 
 @pytest.fixture(scope="module")
-def page() -> str:
+def page():
     instance = depl.load("tiny")
     plan = depl.solve(instance, "enumerate").plan
     facts = facts_of(instance, plan, lambda target, _: depl.solve(target, "enumerate"))
@@ -33,7 +33,7 @@ def page() -> str:
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_the_page_fits_the_window_and_all_of_it_is_there(page, width, tmp_path) -> None:
+def test_the_page_fits_the_window_and_all_of_it_is_there(page, width, tmp_path):
     found = seen(page, width, tmp_path, PROBE)
     assert found["complaints"] == []
     assert found["width"] <= found["inner"] == width
@@ -42,7 +42,7 @@ def test_the_page_fits_the_window_and_all_of_it_is_there(page, width, tmp_path) 
     assert high > 100
 
 
-def test_the_page_prints_on_two_sheets(page, tmp_path) -> None:
+def test_the_page_prints_on_two_sheets(page, tmp_path):
     source, printed = tmp_path / "page.html", tmp_path / "page.pdf"
     source.write_text(page, encoding="utf-8")
     print_out(source, printed)

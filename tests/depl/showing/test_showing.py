@@ -156,7 +156,7 @@ def test_a_view_is_a_line_a_text_and_a_page_and_its_facts_are_json_and_told_on_t
                 assert side * said <= side * value, (name, told)
 
 
-def ends_of(known: Fact) -> tuple[float | None, ...]:
+def ends_of(known):
     if known.rounding is not Rounding.OUTWARD or known.value is None:
         return (known.value,)
     return tuple(known.value.values() if isinstance(known.value, dict) else known.value)
@@ -165,7 +165,7 @@ def ends_of(known: Fact) -> tuple[float | None, ...]:
 UP, DOWN = -1, 1
 
 
-def ends(text: str) -> tuple[Fraction, ...]:
+def ends(text):
     """The numbers of a text, as they are written."""
     return tuple(map(Fraction, re.findall(r"-?\d+(?:\.\d+)?(?:e[+-]\d+)?", text)))
 
@@ -332,7 +332,7 @@ def result(instance):
     return depl.solve(instance, "enumerate")
 
 
-def test_every_text_names_the_units(instance, result) -> None:
+def test_every_text_names_the_units(instance, result):
     state = depl.State(epoch=1, loss=9.0, elapsed_time=1.5, model="full", transferred=result.plan.data[:1])
     page = page_of(facts_of(instance, result.plan, None), Source("tiny"), 10.0)
     front = depl.front(instance, "time", between=(5.0, 6.0), points=2, method="enumerate")
@@ -351,7 +351,7 @@ def test_every_text_names_the_units(instance, result) -> None:
         assert [words for words in said if words not in text] == []
 
 
-def test_units_are_all_that_they_add_to_a_text(instance, result) -> None:
+def test_units_are_all_that_they_add_to_a_text(instance, result):
     bare = instance.replace(units=Units())
     for text in (
         str,
@@ -361,7 +361,7 @@ def test_units_are_all_that_they_add_to_a_text(instance, result) -> None:
         assert _without_units(text(instance)) == _without_units(text(bare))
 
 
-def _without_units(text: str) -> str:
+def _without_units(text):
     """A text without units, blanks and rules: what is left does not depend on the width of columns."""
     text = re.sub(r"\b(one unit|1 (h|GPU)) more", "more", text)
     text = re.sub(r"\[[A-Za-z]+( / [A-Za-z]+)?\]|\b(EUR|GPU|GB|MB|GiB|h)\b", "", text)

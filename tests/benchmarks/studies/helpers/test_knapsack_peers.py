@@ -1,7 +1,6 @@
 """Solvers of others on knapsacks: what they say is the optimum of a dynamic program, or of all sets."""
 
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -37,7 +36,7 @@ def test_solvers_find_the_optimum_of_a_knapsack_and_scip_that_of_a_cone():
         assert answer.value >= max(float(chance.value_of(items)) for items in fits) - 1e-6
 
 
-def test_the_program_of_others_is_given_the_file_and_its_answer_is_read(tmp_path: Path, monkeypatch):
+def test_the_program_of_others_is_given_the_file_and_its_answer_is_read(tmp_path, monkeypatch):
     knapsack, optimum = shipped_robust_knapsack("RKP_00100_00100_1_01")
     copy = tmp_path / "given.txt"
     program = tmp_path / "program"
@@ -60,7 +59,7 @@ def test_the_program_of_others_is_given_the_file_and_its_answer_is_read(tmp_path
     assert set(peers(knapsack)) == {"scip"}
 
 
-def answer(value: float, proved: bool = True, seconds: float = 1.0) -> dict[str, object]:
+def answer(value, proved=True, seconds=1.0):
     return {"group": "ordinary", "value": value, "proved": proved, "seconds": seconds, "optimum": None}
 
 
