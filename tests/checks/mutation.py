@@ -28,14 +28,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from tests.checks.mutation_operators import Mutant, mutants, mutated
+from tests.checks.mutation_operators import mutants, mutated
 from tests.checks.rooms import LAYERS, ROOT, modules_named
 
 FILES = {
@@ -69,7 +68,7 @@ class Ending(NamedTuple):
     wall: float
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def main(arguments=None):
     """Draw, run and tell."""
     words = sys.argv[1:] if arguments is None else list(arguments)
     options = parser().parse_args(words)
@@ -82,7 +81,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     tell(summary(drawn, known(out, "mutant")))
 
 
-def parser() -> argparse.ArgumentParser:
+def parser():
     """Of the options of this command, and of its part in forks."""
     found = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     found.add_argument("--room", required=True, help="a folder, or one of " + ", ".join(FILES))
@@ -93,13 +92,13 @@ def parser() -> argparse.ArgumentParser:
     return found
 
 
-def files_of(room: str) -> list[str]:
+def files_of(room):
     """The source files of a room."""
     patterns = FILES.get(room) or [f"{layer}/{room}/**/*.py" for layer in ("depl", *LAYERS)]
     return sorted({str(path.relative_to(ROOT)) for pattern in patterns for path in ROOT.glob(pattern)})
 
 
-def chosen(options: argparse.Namespace) -> list[Mutant]:
+def chosen(options):
     """The first mutants of a seed, so that fewer are the first of more; or those with a text in the name."""
     sources = {name: (ROOT / name).read_text(encoding="utf-8") for name in files_of(options.room)}
     every = [one for name, source in sources.items() for one in mutants(name, source)]
@@ -113,19 +112,19 @@ def chosen(options: argparse.Namespace) -> list[Mutant]:
     return found
 
 
-def fingerprint(files: Sequence[str]) -> str:
+def fingerprint(files):
     """Of source files and of their tests; answers hold for these alone."""
     contents = [name.encode() + (ROOT / name).read_bytes() for name in [*files, *files_testing(ROOT, files)]]
     return hashlib.sha256(b"\0".join(contents)).hexdigest()[:16]
 
 
-def add(log: Path, row: Mapping[str, object]) -> None:
+def add(log, row):
     """Append a line of JSON; what is stopped while writing is one line that cannot be read."""
     with log.open("a", encoding="utf-8") as file:
         file.write("\n" + json.dumps(row))
 
 
-def known(log: Path, kind: str) -> dict[str, dict[str, Any]]:
+def known(log, kind):
     """The lines of each ``test`` without a fault, or ``mutant``, by name."""
     found = {}
     for line in log.read_text(encoding="utf-8").splitlines() if log.exists() else ():
@@ -135,13 +134,13 @@ def known(log: Path, kind: str) -> dict[str, dict[str, Any]]:
     return found
 
 
-def answer(log: Path, mutant: Mutant, ending: Ending) -> None:
+def answer(log, mutant, ending):
     """Keep what the tests say of a mutant, and tell it."""
     add(log, {"mutant": mutant.name, "line": mutant.line, **ending._asdict()})
     tell(f"{ending.how} in {ending.wall:.1f} s: {mutant.name}")
 
 
-def measure(log: Path, drawn: Sequence[Mutant], words: Sequence[str], base: Path) -> None:
+def measure(log, drawn, words, base):
     """Run the tests with every mutant that has no answer yet: in forks, and what cannot be in copies."""
     made = shutil.ignore_patterns(".git", ".venv*", ".*_cache", ".hypothesis", "build", "demo", "dist")
     shutil.copytree(ROOT, base, symlinks=True, ignore=made)
@@ -156,7 +155,7 @@ def measure(log: Path, drawn: Sequence[Mutant], words: Sequence[str], base: Path
             answer(log, mutant, _in_a_copy(mutant, base, seconds))
 
 
-def _in_a_copy(mutant: Mutant, base: Path, seconds: Mapping[str, float]) -> Ending:
+def _in_a_copy(mutant, base, seconds):
     """What the tests of the room say of a mutant, in a copy of its own."""
     names = in_order(seconds, mutant.path, set(files_testing(base, [mutant.path])))
     limit = max(LEAST_SECONDS, SLOWER * sum(seconds[name] for name in names))
@@ -170,9 +169,9 @@ def _in_a_copy(mutant: Mutant, base: Path, seconds: Mapping[str, float]) -> Endi
         shutil.rmtree(copy)
 
 
-def confirmed(judged: Callable[[bool, list[str]], Any], names: Sequence[str]) -> tuple[Any, list[str]]:
+def confirmed(judged, names):
     """What tests say of a fault, and those that fail without it, too, which are not believed."""
-    unreliable: list[str] = []
+    unreliable = []
     while True:
         ending = judged(True, [name for name in names if name not in unreliable])
         if ending is None or ending.by not in names or judged(False, [ending.by]).how == "passed":
@@ -180,7 +179,7 @@ def confirmed(judged: Callable[[bool, list[str]], Any], names: Sequence[str]) ->
         unreliable.append(ending.by)
 
 
-def in_order(seconds: Mapping[str, float], path: str, near: set[str]) -> list[str]:
+def in_order(seconds, path, near):
     """The tests to run, file by file, the nearest and quickest first, up to `MOST_SECONDS`; at least one."""
     file = {name: name.partition("::")[0] for name in seconds}
     whole = {name: sum(seconds[one] for one in seconds if file[one] == name) for name in set(file.values())}
@@ -190,7 +189,7 @@ def in_order(seconds: Mapping[str, float], path: str, near: set[str]) -> list[st
     return [name for name, total in zip(order, sums, strict=True) if total <= MOST_SECONDS] or order[:1]
 
 
-def distance(test: str, path: str, near: set[str]) -> int:
+def distance(test, path, near):
     """How far a test file is from a source file: its mirror, in its room, importing it, or none of these."""
     mirror = Path("tests", path).with_name(f"test_{Path(path).stem}")
     if test.startswith(str(mirror)):
@@ -198,13 +197,13 @@ def distance(test: str, path: str, near: set[str]) -> int:
     return 3 if test not in near else 1 if Path(test).parent == mirror.parent else 2
 
 
-def equivalent() -> dict[str, str]:
+def equivalent():
     """The reasons of the mutants that change nothing that can be seen, by name."""
     text = Path(__file__).with_name("mutation_equivalent.txt").read_text(encoding="utf-8")
     return dict(re.findall(r"(?m)^([^#].*?) \| (.+)$", text))
 
 
-def summary(drawn: Sequence[Mutant], known: Mapping[str, Mapping[str, Any]]) -> str:
+def summary(drawn, known):
     """The mutants that no test notices, and the score."""
     found = {mutant.name: known[mutant.name] for mutant in drawn if mutant.name in known}
     passed = {name: f"{name} (line {row['line']})" for name, row in found.items() if row["how"] == "passed"}
@@ -216,7 +215,7 @@ def summary(drawn: Sequence[Mutant], known: Mapping[str, Mapping[str, Any]]) -> 
     return "\n".join([*lines, *(f"survived: {name}" for name in passed.values()), told])
 
 
-def put_in(copy: Path, path: str, source: str) -> None:
+def put_in(copy, path, source):
     """Write a changed source file into a copy, and drop what was compiled elsewhere with kernels of it."""
     (copy / path).write_text(source, encoding="utf-8")
     for other in reaching(copy, LAYERS, [path]) if "@kernel" in source else ():
@@ -224,13 +223,13 @@ def put_in(copy: Path, path: str, source: str) -> None:
             kept.unlink()
 
 
-def files_testing(root: Path, paths: Iterable[str]) -> list[str]:
+def files_testing(root, paths):
     """The test files that import one of these source files, themselves or through a helper of the tests."""
     found = reaching(root, ("tests",), paths)
     return sorted(path for path in found if Path(path).name.startswith("test_"))
 
 
-def reaching(root: Path, folders: tuple[str, ...], paths: Iterable[str]) -> set[str]:
+def reaching(root, folders, paths):
     """The files in these folders whose imports lead to one of these files."""
     found = (path for folder in folders for path in (root / folder).rglob("*.py"))
     files = {str(path.relative_to(root)): modules_named(path) for path in found}
@@ -241,18 +240,18 @@ def reaching(root: Path, folders: tuple[str, ...], paths: Iterable[str]) -> set[
     return reached
 
 
-def module_of(path: str) -> str:
+def module_of(path):
     """The import name of a file of the four folders or the tests."""
     name = path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
     return name if name.startswith("tests.") else f"depl.{name}"
 
 
-def run(copy: Path, names: Sequence[str], seconds: float) -> Ending:
+def run(copy, names, seconds):
     """Run tests in a copy until one fails."""
     words = [sys.executable, "-m", "pytest", "-x", "-q", "--tb=no", "-rfE", "-p", "no:cacheprovider", *names]
     settings = {**os.environ, "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
 
-    def start(writing: int) -> int:
+    def start(writing):
         return subprocess.run(words, cwd=copy, env=settings, stdout=writing, stderr=writing).returncode
 
     code, said, ending = forked(start, seconds)
@@ -266,7 +265,7 @@ def run(copy: Path, names: Sequence[str], seconds: float) -> Ending:
     return ending._replace(by=failed.group(1) if failed else "")
 
 
-def forked(action: Callable[[int], int], seconds: float) -> tuple[int, str, Ending]:
+def forked(action, seconds):
     """Exit code (the value) of an action in a fork, what it wrote to its descriptor, and its end."""
     started = time.perf_counter()
     with tempfile.TemporaryFile() as file:
@@ -292,7 +291,7 @@ def forked(action: Callable[[int], int], seconds: float) -> tuple[int, str, Endi
     return code, said, Ending(how, said, round(time.perf_counter() - started, 2))
 
 
-def awaited(child: int, idle: float = IDLE, look: float = 0.5) -> int:
+def awaited(child, idle=IDLE, look=0.5):
     """The exit code of the leader of a session, or `IDLED` where nothing of it was busy for so long."""
     pause, busy = 0.001, time.monotonic()
     while not (found := os.waitpid(child, os.WNOHANG))[0]:
@@ -305,7 +304,7 @@ def awaited(child: int, idle: float = IDLE, look: float = 0.5) -> int:
     return os.waitstatus_to_exitcode(found[1])
 
 
-def _is_busy(session: int) -> bool:
+def _is_busy(session):
     """Whether a process of a session runs, or waits for a processor or a disk."""
     for path in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):  # it has ended meanwhile

@@ -7,7 +7,6 @@ test fails where the committed file is not what they make. Nothing of depl is im
 import ast
 import os
 import re
-from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -47,7 +46,7 @@ FLOORS = {
 }
 
 
-def sources() -> Iterator[tuple[str, Path]]:
+def sources():
     """Each source file with its layer, found through the real folders and not through the links."""
     for layer in ("depl", *LAYERS):
         for folder, folders, files in os.walk(ROOT / layer, followlinks=False):
@@ -55,7 +54,7 @@ def sources() -> Iterator[tuple[str, Path]]:
             yield from ((layer, Path(folder, name)) for name in files if name.endswith(".py"))
 
 
-def statements(tree: ast.AST) -> Iterator[ast.AST]:
+def statements(tree):
     """Every statement of a syntax tree, in whatever block; its expressions, most of it, are passed by."""
     for name in ("body", "orelse", "finalbody", "handlers", "cases"):
         for node in getattr(tree, name, ()):
@@ -63,7 +62,7 @@ def statements(tree: ast.AST) -> Iterator[ast.AST]:
             yield from statements(node)
 
 
-def imported_names(tree: ast.AST) -> Iterator[tuple[int, str]]:
+def imported_names(tree):
     """Line and full name of everything that a file imports, wherever it stands, at once or `Deferred`."""
     for node in deferred(tree):
         module, name = (str(getattr(given, "value", "")) for given in node.args)
@@ -76,7 +75,7 @@ def imported_names(tree: ast.AST) -> Iterator[tuple[int, str]]:
             yield from ((node.lineno, f"{prefix}.{alias.name}") for alias in node.names)
 
 
-def deferred(tree: ast.AST) -> Iterator[ast.Call]:
+def deferred(tree):
     """What is imported when it is first called (`depl.models.foundation.later.Deferred`)."""
     if any(
         name.name == "Deferred"
@@ -90,27 +89,27 @@ def deferred(tree: ast.AST) -> Iterator[ast.Call]:
 
 
 @cache
-def parsed(path: Path) -> ast.Module:
+def parsed(path):
     """The syntax tree of a source file, read once; whoever changes a tree reads one of its own."""
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
 @cache
-def imports_of(path: Path) -> tuple[tuple[int, str], ...]:
+def imports_of(path):
     """Line and full name of everything that a source file imports."""
     return tuple(imported_names(parsed(path)))
 
 
 @cache
-def modules_named(path: Path) -> frozenset[str]:
+def modules_named(path):
     """The modules that a source file may mean by its imports, wherever they stand."""
     names = [name for _, name in imports_of(path)]
     return frozenset([*names, *(name.rpartition(".")[0] for name in names)])
 
 
-def rooms_imported(layer: str) -> dict[str, set[str]]:
+def rooms_imported(layer):
     """Every room of a layer with the rooms of this layer that it imports."""
-    found: dict[str, set[str]] = {room: set() for floor in FLOORS[layer] for room in floor}
+    found = {room: set() for floor in FLOORS[layer] for room in floor}
     for owner, path in sources():
         parts = path.relative_to(ROOT / owner).parts
         if owner == layer and len(parts) > 1:
@@ -121,10 +120,10 @@ def rooms_imported(layer: str) -> dict[str, set[str]]:
     return found
 
 
-def direct(imported: Mapping[str, set[str]]) -> dict[str, set[str]]:
+def direct(imported):
     """The same without what follows from the rest: arrows from a room to those that no other leads to."""
 
-    def reached(room: str) -> set[str]:
+    def reached(room):
         return imported[room].union(*(reached(below) for below in imported[room]))
 
     return {
@@ -133,14 +132,14 @@ def direct(imported: Mapping[str, set[str]]) -> dict[str, set[str]]:
     }
 
 
-def _folders(layer: str) -> list[Path]:
+def _folders(layer):
     """The rooms of a layer, by name."""
     return sorted(
         path.parent for path in (ROOT / layer).glob("*/__init__.py") if not path.parent.is_symlink()
     )
 
 
-def job(folder: Path) -> str:
+def job(folder):
     """What a room says of itself: the first sentence of its docstring, without references to the paper."""
     text = " ".join((ast.get_docstring(parsed(folder / "__init__.py")) or "").split())
     text = re.sub(r" \([^)]*\)|``", "", text)
@@ -151,7 +150,7 @@ _MARKUP = re.compile(r"[*|`\\]")
 """Characters of a docstring that would be markup in the table."""
 
 
-def rooms_table() -> str:
+def rooms_table():
     """Every room with those that it imports directly and with its job: a simple table of reStructuredText.
 
     The rooms of a layer with floors stand from the highest down.
@@ -171,14 +170,14 @@ def rooms_table() -> str:
     return "\n".join([rule, lines[0], rule, *lines[1:], rule]) + "\n"
 
 
-def _from_the_top(layer: str) -> list[str]:
+def _from_the_top(layer):
     """The rooms of a layer: by floors where it has them, otherwise by name."""
     if layer in FLOORS:
         return [room for floor in reversed(FLOORS[layer]) for room in floor]
     return [folder.name for folder in _folders(layer)]
 
 
-def _as_text(layer: str, room: str) -> str:
+def _as_text(layer, room):
     """The job of a room, in which no character is markup."""
     return _MARKUP.sub(lambda found: "\\" + found[0], job(ROOT / layer / room))
 
