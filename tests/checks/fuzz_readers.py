@@ -9,7 +9,7 @@ import tempfile
 import zlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -67,7 +67,7 @@ class AnswerError(Exception):
 
 
 @functools.cache
-def tiny():
+def tiny() -> Instance:
     """The instance that plans, states and scenarios are of."""
     return load(OLD / "tiny.json")
 
@@ -91,7 +91,7 @@ SACKS = (
 CHANCE = (b"3 20 0.95\n10 6 1.5\n7 5 0\n12 9 2.25\n", b"1 20 z=1\n10 6 1.5\n")
 
 
-def traces():
+def traces() -> Traces:
     """Two runs with every kind of column."""
     return Traces(
         run=["7", "7", "7", "8"],
@@ -104,31 +104,31 @@ def traces():
     )
 
 
-def plain_columns(found):
+def plain_columns(found: Traces) -> dict[str, object]:
     """The columns of a table by their names."""
     names = ("run", "epoch", "model", "cluster", "loss")
     return {**{name: getattr(found, name) for name in names}, **found.metrics}
 
 
-def written(name, write):
+def written(name: str, write: Callable[[Path], object]) -> bytes:
     """The content of a file that depl writes."""
     with tempfile.TemporaryDirectory() as folder:
         write(Path(folder) / name)
         return (Path(folder) / name).read_bytes()
 
 
-def again(record, kind):
+def again(record: Any, kind: Any) -> None:
     """What was accepted must read back as itself."""
     if kind.from_json(record.to_json()) != record or not getattr(record, "fingerprint", "known"):
         raise AnswerError("what was accepted does not read back as itself")
 
 
-def read_instance(path):
+def read_instance(path: Path) -> None:
     """Load, hash and write an instance."""
     again(load(path), Instance)
 
 
-def read_policy(path):
+def read_policy(path: Path) -> None:
     """Read a policy as a file and as a controller does, which has to lead alike."""
     Controller(path).start(1.0)
     found = Policy.from_json(read_text(path))
@@ -137,10 +137,10 @@ def read_policy(path):
         raise AnswerError("a policy and its file do not lead alike")
 
 
-def run_log():
+def run_log() -> bytes:
     """The log of a run of three epochs."""
 
-    def write(path):
+    def write(path: Path) -> None:
         controller = Controller(by_hand(), path)
         controller.start(1.0)
         for loss in (0.82, 0.4, 0.2):
@@ -149,21 +149,21 @@ def run_log():
     return written("run.jsonl", write)
 
 
-def read_plan(path):
+def read_plan(path: Path) -> None:
     """Read a plan and hold it against an instance."""
     found = Plan.from_json(read_text(path))
     again(found, Plan)
     found.check_names(tiny())
 
 
-def read_state(path):
+def read_state(path: Path) -> None:
     """Read a state and hold it against an instance."""
     found = State.from_json(read_text(path))
     again(found, State)
     check_state(tiny(), found)
 
 
-def use_traces(path):
+def use_traces(path: Path) -> None:
     """Read traces, and write and read them once more."""
     found = read_traces(path)
     _ = found.schedules
@@ -173,10 +173,10 @@ def use_traces(path):
         raise AnswerError("what was accepted does not read back as itself")
 
 
-def answer(*words):
+def answer(*words: str) -> Callable[[Path], None]:
     """A command with the file in it: documented codes, one JSON object, nothing that steers a terminal."""
 
-    def run(path):
+    def run(path: Path) -> None:
         for more in ([], ["--json"]):
             out, err = io.StringIO(), io.StringIO()
             with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
@@ -192,7 +192,7 @@ def answer(*words):
     return run
 
 
-def tool_logs(name):
+def tool_logs(name: str) -> tuple[bytes, ...]:
     """The first file of the committed logs of a tool."""
     with tempfile.TemporaryDirectory() as folder:
         path = unpacked(EVERY[name], Path(folder))
@@ -200,7 +200,7 @@ def tool_logs(name):
         return (files[0].read_bytes(),)
 
 
-def read_tool_log(path):
+def read_tool_log(path: Path) -> None:
     """Import the log of a tool, whatever its loss is called."""
     keys = [
         key for run in finding.read_logs([path]).runs for key in run.logged_keys() if key.endswith(LOSSES)
@@ -210,7 +210,7 @@ def read_tool_log(path):
     import_logs([str(path)], choices)
 
 
-def read_as_told(good, path):
+def read_as_told(good: bytes, path: Path) -> None:
     """Import a log under a name, and with choices, that its content draws: plain ones half of the time."""
     content = path.read_bytes()
     draw = np.random.default_rng(zlib.crc32(content))
@@ -222,14 +222,14 @@ def read_as_told(good, path):
     if len(name) < 250:  # else there is none, as nobody can write it
         named.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(path, named)
-    told = {"stages": ("net@edge",), "first": 1}
+    told: dict[str, Any] = {"stages": ("net@edge",), "first": 1}
     if content != good and draw.integers(2):
         told |= CHOICES[int(draw.integers(len(CHOICES)))]
     where = folder if draw.integers(2) else named
     import_logs([str(where)], Choices("loss", **told))
 
 
-def small_logs():
+def small_logs() -> dict[str, tuple[str, bytes, Spoil]]:
     """Three epochs in every form that is text or a store: the suffix, the file, and how it is spoilt."""
     epochs = [{"epoch": epoch, "loss": 1 / epoch, "note": "a"} for epoch in (1, 2, 3)]
     told = [{"hparams": {"stages": "net@edge:3", "lr": 0.1}}, *epochs]
@@ -244,7 +244,7 @@ def small_logs():
     cells = [f"{epoch},{1 / epoch},{run}\n" for run in "ab" for epoch in (1, 2, 3)]
     rows = [(step, "loss", 1 / step, 0) for step in (1, 2, 3)]
     base = written("mlflow.db", lambda path: store(rows, params=[("stages", "net@edge:3")])(path.parent))
-    texts = {
+    texts: dict[str, Any] = {
         "list": epochs,
         "keras": {"loss": [1, 0.5, 0.25], "accuracy": [0.5, 0.6, 0.7]},
         "flower": {"losses_centralized": rounds, "metrics_distributed": {"acc": rounds}},
@@ -262,7 +262,7 @@ def small_logs():
 
 NAMES = ("x²", "v10/x²", "²/3", "9" * 200, "a" * 300, "-a", "a b", "ß\u2028")
 """Of files and the folders that they are in."""
-CHOICES = (
+CHOICES: tuple[dict[str, Any], ...] = (
     {"run": "loss"},
     {"run": "epoch"},
     {"epoch": "loss"},
@@ -283,7 +283,7 @@ LOSSES = ("val_loss", "loss/val", "centralized/loss")
 
 
 @functools.cache
-def readers():
+def readers() -> dict[str, Reader]:
     """All readers by name."""
     rng = np.random.default_rng(0)
     rich = json.dumps(RICH).encode()

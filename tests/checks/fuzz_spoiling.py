@@ -13,7 +13,9 @@ import re
 import sqlite3
 import tempfile
 import zipfile
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
@@ -54,7 +56,7 @@ TOKENS = (
     b"\xff",
     b"\x00",
 )
-VALUES = (
+VALUES: tuple[tuple[Any, ...], ...] = (
     EXTREME,
     TEXTS,
     (HUGE, -5, 1.5, -0.25, True, False, None),
@@ -71,26 +73,26 @@ MARK, SEPARATORS = "\ufeff", ("\u2028", "\x85", "\x0b", "\t")
 class Chance:
     """What hypothesis draws."""
 
-    def __init__(self, draw):
+    def __init__(self, draw: Callable[[st.SearchStrategy[Any]], Any]) -> None:
         self.draw = draw
 
-    def below(self, count):
+    def below(self, count: int) -> int:
         """A whole number from 0 on."""
         return self.draw(st.integers(0, count - 1))
 
-    def pick(self, choices):
+    def pick(self, choices: Sequence[Any]) -> Any:
         """One of these."""
         return choices[self.below(len(choices))]
 
-    def times(self, most):
+    def times(self, most: int) -> range:
         """So many times, at least once."""
         return range(1 + self.below(most))
 
-    def value(self):
+    def value(self) -> Any:
         """Something of any type."""
         return copy.deepcopy(self.pick(self.pick(VALUES)))
 
-    def order(self, items):
+    def order(self, items: list[Any]) -> list[Any]:
         """Items that are fewer, more, repeated or in another order."""
         cut = self.below(len(items) + 1)
         ways = (
@@ -104,7 +106,7 @@ class Chance:
         return copy.deepcopy(self.pick(ways))
 
 
-def spoilt_bytes(chance, content):
+def spoilt_bytes(chance: Chance, content: bytes) -> bytes:
     """Some bytes flipped, cut, left out, repeated or put in."""
     for _ in chance.times(3):
         place, length = chance.below(len(content) + 1), 1 + chance.below(63)
@@ -124,7 +126,7 @@ def spoilt_bytes(chance, content):
     return content
 
 
-def spoilt_json(chance, content):
+def spoilt_json(chance: Chance, content: bytes) -> bytes:
     """A document with other values, keys, lengths, orders or signs, or a key that is given twice."""
     document = json.loads(content)
     for _ in chance.times(3):
@@ -139,7 +141,7 @@ def spoilt_json(chance, content):
     return text.encode("utf-8", errors="surrogatepass")
 
 
-def _places(value):
+def _places(value: Any) -> Iterator[tuple[Any, Any]]:
     """All pairs of a container and a key or index."""
     for key, item in list(value.items() if isinstance(value, dict) else enumerate(value)):
         yield value, key
@@ -147,7 +149,7 @@ def _places(value):
             yield from _places(item)
 
 
-def _spoil(chance, parent, key):
+def _spoil(chance: Chance, parent: Any, key: Any) -> None:
     value, way = parent[key], chance.below(8)
     if way == 0 and isinstance(parent, dict):
         parent[chance.pick((*KEYS, *TEXTS))] = parent.pop(key)
@@ -166,7 +168,7 @@ def _spoil(chance, parent, key):
         parent[key] = chance.value()
 
 
-def spoilt_lines(chance, content):
+def spoilt_lines(chance: Chance, content: bytes) -> bytes:
     """JSON Lines whose documents, order or separators are others."""
     lines = content.decode("utf-8").splitlines()
     at, way = chance.below(len(lines)), chance.below(7)
@@ -187,12 +189,12 @@ def spoilt_lines(chance, content):
     return "\n".join(lines).encode("utf-8")
 
 
-def spoilt_lines_of_gzip(chance, content):
+def spoilt_lines_of_gzip(chance: Chance, content: bytes) -> bytes:
     """The same of a compressed file."""
     return gzip.compress(spoilt_lines(chance, gzip.decompress(content)), compresslevel=1, mtime=0)
 
 
-def spoilt_table(chance, content):
+def spoilt_table(chance: Chance, content: bytes) -> bytes:
     """A table of text with other cells, rows, columns, names or separators."""
     sign = "," if b"," in content else " "
     rows = [line.split(sign) for line in content.decode("utf-8").split("\n")]
@@ -213,7 +215,7 @@ def spoilt_table(chance, content):
     return "\n".join(map(sign.join, rows)).encode("utf-8", errors="surrogatepass")
 
 
-def spoilt_npz(chance, content):
+def spoilt_npz(chance: Chance, content: bytes) -> bytes:
     """Members of an archive with another header, type, shape or content; or left out, renamed, repeated."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
@@ -242,13 +244,13 @@ def spoilt_npz(chance, content):
     return spoilt_bytes(chance, page.getvalue()) if way == 8 else page.getvalue()
 
 
-def _saved(array):
+def _saved(array: np.ndarray) -> bytes:
     page = io.BytesIO()
     np.save(page, array)
     return page.getvalue()
 
 
-def _spoilt_array(chance, array):
+def _spoilt_array(chance: Chance, array: np.ndarray) -> np.ndarray:
     flat = np.resize(array, max(chance.below(array.size + 2), 1)) if chance.below(2) else array.copy()
     way, kind, place = chance.below(5), flat.dtype.kind, chance.below(flat.size)
     if way == 0 and kind == "f":
@@ -265,7 +267,7 @@ def _spoilt_array(chance, array):
     return flat
 
 
-def spoilt_database(chance, content):
+def spoilt_database(chance: Chance, content: bytes) -> bytes:
     """A database with another cell or document, or with rows, a column or a table left out or repeated."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "a.db"
@@ -278,7 +280,7 @@ def spoilt_database(chance, content):
         return path.read_bytes()
 
 
-def _spoil_database(chance, base):
+def _spoil_database(chance: Chance, base: sqlite3.Connection) -> None:
     names = base.execute("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name").fetchall()
     table = chance.pick([name for (name,) in names])
     column = chance.pick([f'"{row[1]}"' for row in base.execute(f"PRAGMA table_info({table})")])

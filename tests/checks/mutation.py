@@ -28,13 +28,14 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from tests.checks.mutation_operators import mutants, mutated
+from tests.checks.mutation_operators import Mutant, mutants, mutated
 from tests.checks.rooms import LAYERS, ROOT, modules_named
 
 FILES = {
@@ -68,7 +69,7 @@ class Ending(NamedTuple):
     wall: float
 
 
-def main(arguments=None):
+def main(arguments: Sequence[str] | None = None) -> None:
     """Draw, run and tell."""
     words = sys.argv[1:] if arguments is None else list(arguments)
     options = parser().parse_args(words)
@@ -81,7 +82,7 @@ def main(arguments=None):
     tell(summary(drawn, known(out, "mutant")))
 
 
-def parser():
+def parser() -> argparse.ArgumentParser:
     """Of the options of this command, and of its part in forks."""
     found = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     found.add_argument("--room", required=True, help="a folder, or one of " + ", ".join(FILES))
@@ -92,13 +93,13 @@ def parser():
     return found
 
 
-def files_of(room):
+def files_of(room: str) -> list[str]:
     """The source files of a room."""
     patterns = FILES.get(room) or [f"{layer}/{room}/**/*.py" for layer in ("depl", *LAYERS)]
     return sorted({str(path.relative_to(ROOT)) for pattern in patterns for path in ROOT.glob(pattern)})
 
 
-def chosen(options):
+def chosen(options: argparse.Namespace) -> list[Mutant]:
     """The first mutants of a seed, so that fewer are the first of more; or those with a text in the name."""
     sources = {name: (ROOT / name).read_text(encoding="utf-8") for name in files_of(options.room)}
     every = [one for name, source in sources.items() for one in mutants(name, source)]
@@ -112,19 +113,19 @@ def chosen(options):
     return found
 
 
-def fingerprint(files):
+def fingerprint(files: Sequence[str]) -> str:
     """Of source files and of their tests; answers hold for these alone."""
     contents = [name.encode() + (ROOT / name).read_bytes() for name in [*files, *files_testing(ROOT, files)]]
     return hashlib.sha256(b"\0".join(contents)).hexdigest()[:16]
 
 
-def add(log, row):
+def add(log: Path, row: Mapping[str, object]) -> None:
     """Append a line of JSON; what is stopped while writing is one line that cannot be read."""
     with log.open("a", encoding="utf-8") as file:
         file.write("\n" + json.dumps(row))
 
 
-def known(log, kind):
+def known(log: Path, kind: str) -> dict[str, dict[str, Any]]:
     """The lines of each ``test`` without a fault, or ``mutant``, by name."""
     found = {}
     for line in log.read_text(encoding="utf-8").splitlines() if log.exists() else ():
@@ -134,13 +135,13 @@ def known(log, kind):
     return found
 
 
-def answer(log, mutant, ending):
+def answer(log: Path, mutant: Mutant, ending: Ending) -> None:
     """Keep what the tests say of a mutant, and tell it."""
     add(log, {"mutant": mutant.name, "line": mutant.line, **ending._asdict()})
     tell(f"{ending.how} in {ending.wall:.1f} s: {mutant.name}")
 
 
-def measure(log, drawn, words, base):
+def measure(log: Path, drawn: Sequence[Mutant], words: Sequence[str], base: Path) -> None:
     """Run the tests with every mutant that has no answer yet: in forks, and what cannot be in copies."""
     made = shutil.ignore_patterns(".git", ".venv*", ".*_cache", ".hypothesis", "build", "demo", "dist")
     shutil.copytree(ROOT, base, symlinks=True, ignore=made)
@@ -155,7 +156,7 @@ def measure(log, drawn, words, base):
             answer(log, mutant, _in_a_copy(mutant, base, seconds))
 
 
-def _in_a_copy(mutant, base, seconds):
+def _in_a_copy(mutant: Mutant, base: Path, seconds: Mapping[str, float]) -> Ending:
     """What the tests of the room say of a mutant, in a copy of its own."""
     names = in_order(seconds, mutant.path, set(files_testing(base, [mutant.path])))
     limit = max(LEAST_SECONDS, SLOWER * sum(seconds[name] for name in names))
@@ -169,9 +170,9 @@ def _in_a_copy(mutant, base, seconds):
         shutil.rmtree(copy)
 
 
-def confirmed(judged, names):
+def confirmed(judged: Callable[[bool, list[str]], Any], names: Sequence[str]) -> tuple[Any, list[str]]:
     """What tests say of a fault, and those that fail without it, too, which are not believed."""
-    unreliable = []
+    unreliable: list[str] = []
     while True:
         ending = judged(True, [name for name in names if name not in unreliable])
         if ending is None or ending.by not in names or judged(False, [ending.by]).how == "passed":
@@ -179,7 +180,7 @@ def confirmed(judged, names):
         unreliable.append(ending.by)
 
 
-def in_order(seconds, path, near):
+def in_order(seconds: Mapping[str, float], path: str, near: set[str]) -> list[str]:
     """The tests to run, file by file, the nearest and quickest first, up to `MOST_SECONDS`; at least one."""
     file = {name: name.partition("::")[0] for name in seconds}
     whole = {name: sum(seconds[one] for one in seconds if file[one] == name) for name in set(file.values())}
@@ -189,7 +190,7 @@ def in_order(seconds, path, near):
     return [name for name, total in zip(order, sums, strict=True) if total <= MOST_SECONDS] or order[:1]
 
 
-def distance(test, path, near):
+def distance(test: str, path: str, near: set[str]) -> int:
     """How far a test file is from a source file: its mirror, in its room, importing it, or none of these."""
     mirror = Path("tests", path).with_name(f"test_{Path(path).stem}")
     if test.startswith(str(mirror)):
@@ -197,13 +198,13 @@ def distance(test, path, near):
     return 3 if test not in near else 1 if Path(test).parent == mirror.parent else 2
 
 
-def equivalent():
+def equivalent() -> dict[str, str]:
     """The reasons of the mutants that change nothing that can be seen, by name."""
     text = Path(__file__).with_name("mutation_equivalent.txt").read_text(encoding="utf-8")
     return dict(re.findall(r"(?m)^([^#].*?) \| (.+)$", text))
 
 
-def summary(drawn, known):
+def summary(drawn: Sequence[Mutant], known: Mapping[str, Mapping[str, Any]]) -> str:
     """The mutants that no test notices, and the score."""
     found = {mutant.name: known[mutant.name] for mutant in drawn if mutant.name in known}
     passed = {name: f"{name} (line {row['line']})" for name, row in found.items() if row["how"] == "passed"}
@@ -215,7 +216,7 @@ def summary(drawn, known):
     return "\n".join([*lines, *(f"survived: {name}" for name in passed.values()), told])
 
 
-def put_in(copy, path, source):
+def put_in(copy: Path, path: str, source: str) -> None:
     """Write a changed source file into a copy, and drop what was compiled elsewhere with kernels of it."""
     (copy / path).write_text(source, encoding="utf-8")
     for other in reaching(copy, LAYERS, [path]) if "@kernel" in source else ():
@@ -223,13 +224,13 @@ def put_in(copy, path, source):
             kept.unlink()
 
 
-def files_testing(root, paths):
+def files_testing(root: Path, paths: Iterable[str]) -> list[str]:
     """The test files that import one of these source files, themselves or through a helper of the tests."""
     found = reaching(root, ("tests",), paths)
     return sorted(path for path in found if Path(path).name.startswith("test_"))
 
 
-def reaching(root, folders, paths):
+def reaching(root: Path, folders: tuple[str, ...], paths: Iterable[str]) -> set[str]:
     """The files in these folders whose imports lead to one of these files."""
     found = (path for folder in folders for path in (root / folder).rglob("*.py"))
     files = {str(path.relative_to(root)): modules_named(path) for path in found}
@@ -240,18 +241,18 @@ def reaching(root, folders, paths):
     return reached
 
 
-def module_of(path):
+def module_of(path: str) -> str:
     """The import name of a file of the four folders or the tests."""
     name = path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
     return name if name.startswith("tests.") else f"depl.{name}"
 
 
-def run(copy, names, seconds):
+def run(copy: Path, names: Sequence[str], seconds: float) -> Ending:
     """Run tests in a copy until one fails."""
     words = [sys.executable, "-m", "pytest", "-x", "-q", "--tb=no", "-rfE", "-p", "no:cacheprovider", *names]
     settings = {**os.environ, "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
 
-    def start(writing):
+    def start(writing: int) -> int:
         return subprocess.run(words, cwd=copy, env=settings, stdout=writing, stderr=writing).returncode
 
     code, said, ending = forked(start, seconds)
@@ -265,7 +266,7 @@ def run(copy, names, seconds):
     return ending._replace(by=failed.group(1) if failed else "")
 
 
-def forked(action, seconds):
+def forked(action: Callable[[int], int], seconds: float) -> tuple[int, str, Ending]:
     """Exit code (the value) of an action in a fork, what it wrote to its descriptor, and its end."""
     started = time.perf_counter()
     with tempfile.TemporaryFile() as file:
@@ -291,7 +292,7 @@ def forked(action, seconds):
     return code, said, Ending(how, said, round(time.perf_counter() - started, 2))
 
 
-def awaited(child, idle=IDLE, look=0.5):
+def awaited(child: int, idle: float = IDLE, look: float = 0.5) -> int:
     """The exit code of the leader of a session, or `IDLED` where nothing of it was busy for so long."""
     pause, busy = 0.001, time.monotonic()
     while not (found := os.waitpid(child, os.WNOHANG))[0]:
@@ -304,7 +305,7 @@ def awaited(child, idle=IDLE, look=0.5):
     return os.waitstatus_to_exitcode(found[1])
 
 
-def _is_busy(session):
+def _is_busy(session: int) -> bool:
     """Whether a process of a session runs, or waits for a processor or a disk."""
     for path in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):  # it has ended meanwhile

@@ -16,6 +16,7 @@ import sys
 import threading
 import time
 from collections import defaultdict
+from collections.abc import Generator, Iterator, Sequence
 from functools import cache, partial
 from pathlib import Path
 from types import CodeType, FunctionType
@@ -25,15 +26,15 @@ import pytest
 from _pytest.runner import runtestprotocol
 
 from tests.checks import mutation
-from tests.checks.mutation import ROOT, files_testing, forked, tell
-from tests.checks.mutation_operators import mutated
+from tests.checks.mutation import ROOT, Ending, files_testing, forked, tell
+from tests.checks.mutation_operators import Mutant, mutated
 
 LEAST_SECONDS = 20.0
 """Of the processor, before a fork counts as hung: its tests take a fraction of that where they are quick."""
 _UNCHANGED, _NOTICED, _NOT_HERE = 0, 1, 77
 
 
-def main():
+def main() -> int:
     """Judge what can be judged here, and append it to the log."""
     options = mutation.parser().parse_args()
     done = mutation.known(options.out, "mutant")
@@ -46,14 +47,14 @@ def main():
 class Forks:
     """The plugin that takes the place of running the tests."""
 
-    def __init__(self, log, drawn, watched):
+    def __init__(self, log: Path, drawn: Sequence[Mutant], watched: Sequence[str]) -> None:
         self.log, self.drawn, self.watched = log, drawn, watched
         self.known: dict[str, dict[str, Any]] = {}
         self.items: dict[str, pytest.Item] = {}
         self.now, self.shared = set[CodeType](), set[CodeType]()
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_runtestloop(self, session):
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Measure the tests without a fault once, then judge every mutant."""
         self.items = {item.nodeid: item for item in session.items}
         self._without_fault(session.items)
@@ -66,7 +67,7 @@ class Forks:
                 mutation.answer(self.log, mutant, ending)
         return True
 
-    def _without_fault(self, items):
+    def _without_fault(self, items: Sequence[pytest.Item]) -> None:
         """The tests that pass without a fault, with their seconds and calls; others are told and left out."""
         self.known = mutation.known(self.log, "test")
         for name, group in itertools.groupby(items, lambda item: item.nodeid.partition("::")[0]):
@@ -81,7 +82,7 @@ class Forks:
         for name in self.items.keys() - self.known.keys():
             tell(f"left out, did not pass without a fault: {name}")
 
-    def _measured(self, items, writing):
+    def _measured(self, items: Sequence[pytest.Item], writing: int) -> int:
         """In a fork: which tests of a file pass, their seconds, and what of the room they call."""
         for switch in (sys.settrace, threading.settrace):
             switch(lambda frame, event, argument: self.now.add(frame.f_code))
@@ -97,7 +98,7 @@ class Forks:
         return 0
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_fixture_setup(self, fixturedef):
+    def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[Any]) -> Generator[None, Any, Any]:
         """Keep what is called by a fixture that several tests share: all read what it computes for one."""
         around, self.now = self.now, set()
         try:
@@ -106,17 +107,17 @@ class Forks:
             self.shared |= self.now if fixturedef.scope != "function" else set()
             self.now |= around
 
-    def _callers(self, mutant):
+    def _callers(self, mutant: Mutant) -> list[str]:
         """The tests to run: those that call a function that a mutant changes."""
         names = {f"{mutant.path}::{name}" for name in changed_functions(mutant)}
         seconds = {name: row["processor"] for name, row in self.known.items() if names & set(row["calls"])}
         return mutation.in_order(seconds, mutant.path, set(files_testing(ROOT, [mutant.path])))
 
-    def _judged(self, mutant, fault, names):
+    def _judged(self, mutant: Mutant, fault: bool, names: Sequence[str]) -> Ending | None:
         """What a fork says of a mutant, or of no fault at all; None if it cannot be put in here."""
         items = [self.items[name] for name in names]
 
-        def judge(writing):
+        def judge(writing: int) -> int:
             if fault and not (items and put_in(mutant)):  # what no test calls may work during imports
                 return _NOT_HERE
             for item, following in itertools.zip_longest(items, items[1:]):
@@ -130,19 +131,19 @@ class Forks:
         return None if code == _NOT_HERE else ending
 
 
-def _seconds():
+def _seconds() -> float:
     """Of the processor, with those of children that have ended."""
     return time.process_time() + sum(os.times()[2:4])
 
 
 @cache
-def _file_of(filename):
+def _file_of(filename: str) -> str:
     """The file that code is from, below the project: packages are reached through links, too."""
     path = Path(filename).resolve()
     return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else ""
 
 
-def put_in(mutant):
+def put_in(mutant: Mutant) -> bool:
     """Give the functions that a mutant changes their new code; False if it changes anything else."""
     changed = changed_functions(mutant)
     for name, code in changed.items():
@@ -157,7 +158,7 @@ def put_in(mutant):
     return bool(changed)
 
 
-def changed_functions(mutant):
+def changed_functions(mutant: Mutant) -> dict[str, CodeType]:
     """New code of what a mutant changes, by qualified name; none if that is not functions alone."""
     source = (ROOT / mutant.path).read_text(encoding="utf-8")
     old, new = _parts(ast.unparse(ast.parse(source))), _parts(mutated(source, mutant.index))
@@ -169,10 +170,10 @@ def changed_functions(mutant):
     return changed if all(name and names.count(name) == 1 for name in changed) else {}
 
 
-def _parts(source):
+def _parts(source: str) -> list[tuple[str, CodeType]]:
     """Functions and methods of a module by qualified name, and what is left of its body and its classes."""
 
-    def walk(code):
+    def walk(code: CodeType) -> Iterator[tuple[str, CodeType]]:
         if code.co_name != "<module>" and not {"__module__", "__qualname__"} <= set(code.co_names):
             yield code.co_qualname, code
             return
@@ -185,9 +186,9 @@ def _parts(source):
 
 
 @cache
-def _live(path):
+def _live(path: str) -> dict[str, list[FunctionType]]:
     """The functions of a file that are alive, by qualified name."""
-    found = defaultdict(list)
+    found: dict[str, list[FunctionType]] = defaultdict(list)
     gc.unfreeze()  # what the tests have frozen (tests/conftest.py) is looked at, too
     for item in gc.get_objects():
         if type(item) is FunctionType and _file_of(item.__code__.co_filename) == path:
@@ -195,7 +196,7 @@ def _live(path):
     return found
 
 
-def _is_compiled(function):
+def _is_compiled(function: FunctionType) -> bool:
     """Whether numba has, or will have, machine code of it."""
     gc.unfreeze()
     return any(

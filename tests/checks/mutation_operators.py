@@ -20,14 +20,14 @@ import ast
 import copy
 import itertools
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 Fault = Callable[[Any], None]
 """Changes a node in place."""
 
 
-def _both(*pairs):
+def _both(*pairs: tuple[Any, Any]) -> dict[Any, Any]:
     """Each of a pair for the other."""
     return {**dict(pairs), **{second: first for first, second in pairs}}
 
@@ -51,9 +51,9 @@ class Mutant(NamedTuple):
     index: int
 
 
-def mutants(path, source):
+def mutants(path: str, source: str) -> Iterator[Mutant]:
     """Every mutant of a source file, from top to bottom."""
-    seen = Counter()
+    seen: Counter[str] = Counter()
     for index, (operator, function, node, fault) in enumerate(_sites(ast.parse(source))):
         before, changed = _text(node), copy.copy(node)
         fault(changed)
@@ -62,7 +62,7 @@ def mutants(path, source):
         yield Mutant(f"{about} #{seen[about]}", path, getattr(node, "lineno", 0), index)
 
 
-def mutated(source, index):
+def mutated(source: str, index: int) -> str:
     """The source file with one of its faults; comments are lost, and nothing else changes."""
     tree = ast.parse(source)
     _, _, node, fault = next(itertools.islice(_sites(tree), index, None))
@@ -70,7 +70,9 @@ def mutated(source, index):
     return ast.unparse(ast.fix_missing_locations(tree)) + "\n"
 
 
-def _sites(node, function="module", indexing=False):
+def _sites(
+    node: ast.AST, function: str = "module", indexing: bool = False
+) -> Iterator[tuple[str, str, ast.AST, Fault]]:
     """Operator, function, node and fault of each place in a subtree; ``indexing`` inside an index."""
     yield from ((operator, function, node, fault) for operator, fault in _faults(node, indexing))
     if isinstance(node, ast.FunctionDef | ast.ClassDef):
@@ -80,7 +82,7 @@ def _sites(node, function="module", indexing=False):
         yield from _sites(child, function, inside)
 
 
-def _children(node):
+def _children(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
     """The children in which faults are looked for, with the names of their fields."""
     apart = (
         () if isinstance(node, ast.Call) else ("annotation", "returns", "decorator_list", "bases", "keywords")
@@ -91,7 +93,7 @@ def _children(node):
             yield from ((name, child) for child in children if isinstance(child, ast.AST))
 
 
-def _faults(node, indexing):
+def _faults(node: ast.AST, indexing: bool) -> Iterator[tuple[str, Fault]]:
     """The operators that apply at a node itself."""
     match node:
         case ast.Compare():
@@ -117,14 +119,14 @@ def _faults(node, indexing):
             yield from _of_statement(node)
 
 
-def _of_comparison(node):
+def _of_comparison(node: ast.Compare) -> Iterator[tuple[str, Fault]]:
     for place, operator in enumerate(node.ops):
         for name, table in (("boundary", _BOUNDARY), ("comparison", _OPPOSITE)):
             if other := table.get(type(operator)):
                 yield name, _setting("ops", [*node.ops[:place], other(), *node.ops[place + 1 :]])
 
 
-def _of_arithmetic(node):
+def _of_arithmetic(node: ast.BinOp | ast.AugAssign) -> Iterator[tuple[str, Fault]]:
     """Of numbers: a text on one side is put together with another one."""
     for side in [node.left, node.right] if isinstance(node, ast.BinOp) else [node.value]:
         if isinstance(side, ast.JoinedStr) or (
@@ -139,7 +141,7 @@ def _of_arithmetic(node):
             yield "complement", lambda found: _become(found, ast.Constant(0))
 
 
-def _of_statement(node):
+def _of_statement(node: ast.AST) -> Iterator[tuple[str, Fault]]:
     match node:
         case ast.If() | ast.While() | ast.IfExp():
             yield "condition", _setting("test", ast.UnaryOp(ast.Not(), node.test))
@@ -151,17 +153,17 @@ def _of_statement(node):
             yield "return", lambda found: _become(found, ast.Pass())
 
 
-def _setting(field, value):
+def _setting(field: str, value: object) -> Fault:
     return lambda found: setattr(found, field, value)
 
 
-def _become(node, other):
+def _become(node: ast.AST, other: ast.AST) -> None:
     """Make a node another one, in whatever place it stands."""
     ast.copy_location(other, node)
     node.__class__, node.__dict__ = other.__class__, dict(other.__dict__)
 
 
-def _text(node):
+def _text(node: ast.AST) -> str:
     """A node in one line; of a statement with a body, its first line."""
     if isinstance(node, ast.If | ast.While):
         return f"{type(node).__name__.lower()} {ast.unparse(node.test)}"

@@ -7,6 +7,7 @@ test fails where the committed file is not what they make. Nothing of depl is im
 import ast
 import os
 import re
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -46,7 +47,7 @@ FLOORS = {
 }
 
 
-def sources():
+def sources() -> Iterator[tuple[str, Path]]:
     """Each source file with its layer, found through the real folders and not through the links."""
     for layer in ("depl", *LAYERS):
         for folder, folders, files in os.walk(ROOT / layer, followlinks=False):
@@ -54,7 +55,7 @@ def sources():
             yield from ((layer, Path(folder, name)) for name in files if name.endswith(".py"))
 
 
-def statements(tree):
+def statements(tree: ast.AST) -> Iterator[ast.AST]:
     """Every statement of a syntax tree, in whatever block; its expressions, most of it, are passed by."""
     for name in ("body", "orelse", "finalbody", "handlers", "cases"):
         for node in getattr(tree, name, ()):
@@ -62,7 +63,7 @@ def statements(tree):
             yield from statements(node)
 
 
-def imported_names(tree):
+def imported_names(tree: ast.AST) -> Iterator[tuple[int, str]]:
     """Line and full name of everything that a file imports, wherever it stands, at once or `Deferred`."""
     for node in deferred(tree):
         module, name = (str(getattr(given, "value", "")) for given in node.args)
@@ -75,7 +76,7 @@ def imported_names(tree):
             yield from ((node.lineno, f"{prefix}.{alias.name}") for alias in node.names)
 
 
-def deferred(tree):
+def deferred(tree: ast.AST) -> Iterator[ast.Call]:
     """What is imported when it is first called (`depl.models.foundation.later.Deferred`)."""
     if any(
         name.name == "Deferred"
@@ -89,27 +90,27 @@ def deferred(tree):
 
 
 @cache
-def parsed(path):
+def parsed(path: Path) -> ast.Module:
     """The syntax tree of a source file, read once; whoever changes a tree reads one of its own."""
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
 @cache
-def imports_of(path):
+def imports_of(path: Path) -> tuple[tuple[int, str], ...]:
     """Line and full name of everything that a source file imports."""
     return tuple(imported_names(parsed(path)))
 
 
 @cache
-def modules_named(path):
+def modules_named(path: Path) -> frozenset[str]:
     """The modules that a source file may mean by its imports, wherever they stand."""
     names = [name for _, name in imports_of(path)]
     return frozenset([*names, *(name.rpartition(".")[0] for name in names)])
 
 
-def rooms_imported(layer):
+def rooms_imported(layer: str) -> dict[str, set[str]]:
     """Every room of a layer with the rooms of this layer that it imports."""
-    found = {room: set() for floor in FLOORS[layer] for room in floor}
+    found: dict[str, set[str]] = {room: set() for floor in FLOORS[layer] for room in floor}
     for owner, path in sources():
         parts = path.relative_to(ROOT / owner).parts
         if owner == layer and len(parts) > 1:
@@ -120,10 +121,10 @@ def rooms_imported(layer):
     return found
 
 
-def direct(imported):
+def direct(imported: Mapping[str, set[str]]) -> dict[str, set[str]]:
     """The same without what follows from the rest: arrows from a room to those that no other leads to."""
 
-    def reached(room):
+    def reached(room: str) -> set[str]:
         return imported[room].union(*(reached(below) for below in imported[room]))
 
     return {
@@ -132,14 +133,14 @@ def direct(imported):
     }
 
 
-def _folders(layer):
+def _folders(layer: str) -> list[Path]:
     """The rooms of a layer, by name."""
     return sorted(
         path.parent for path in (ROOT / layer).glob("*/__init__.py") if not path.parent.is_symlink()
     )
 
 
-def job(folder):
+def job(folder: Path) -> str:
     """What a room says of itself: the first sentence of its docstring, without references to the paper."""
     text = " ".join((ast.get_docstring(parsed(folder / "__init__.py")) or "").split())
     text = re.sub(r" \([^)]*\)|``", "", text)
@@ -150,7 +151,7 @@ _MARKUP = re.compile(r"[*|`\\]")
 """Characters of a docstring that would be markup in the table."""
 
 
-def rooms_table():
+def rooms_table() -> str:
     """Every room with those that it imports directly and with its job: a simple table of reStructuredText.
 
     The rooms of a layer with floors stand from the highest down.
@@ -170,14 +171,14 @@ def rooms_table():
     return "\n".join([rule, lines[0], rule, *lines[1:], rule]) + "\n"
 
 
-def _from_the_top(layer):
+def _from_the_top(layer: str) -> list[str]:
     """The rooms of a layer: by floors where it has them, otherwise by name."""
     if layer in FLOORS:
         return [room for floor in reversed(FLOORS[layer]) for room in floor]
     return [folder.name for folder in _folders(layer)]
 
 
-def _as_text(layer, room):
+def _as_text(layer: str, room: str) -> str:
     """The job of a room, in which no character is markup."""
     return _MARKUP.sub(lambda found: "\\" + found[0], job(ROOT / layer / room))
 

@@ -17,18 +17,22 @@ import signal
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 NOBODY = 65534
 _SEED = "TESTS_ORDER_SEED"
 
 
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """As a plugin (``-p tests.checks.surroundings``): files in another order, and tests within their file."""
     rng = random.Random(os.environ.get(_SEED, "0"))
-    by_file = {}
+    by_file: dict[str, list[pytest.Item]] = {}
     for item in items:
         by_file.setdefault(item.nodeid.partition("::")[0], []).append(item)
     files = list(by_file)
@@ -38,7 +42,7 @@ def pytest_collection_modifyitems(items):
     items[:] = [item for name in files for item in by_file[name]]
 
 
-def main(arguments=None):
+def main(arguments: Sequence[str] | None = None) -> int:
     """Run the tests in each of the surroundings; returns the exit code."""
     parser = argparse.ArgumentParser(
         prog="python -m tests.checks.surroundings", description=__doc__.split("\n")[0]
@@ -65,14 +69,14 @@ def main(arguments=None):
     return bool(failed)
 
 
-def _passes(name, tests, seed):
+def _passes(name: str, tests: Sequence[str], seed: int) -> bool:
     sys.stdout.write(f"--- {name}" + (f", seed {seed}\n" if name == "order" else "\n"))
     sys.stdout.flush()
     os.environ[_SEED] = str(seed)
     return SURROUNDINGS[name](list(tests)) == 0
 
 
-def _lacking(name):
+def _lacking(name: str) -> str:
     """What this machine lacks for it; empty if nothing."""
     needs = {"offline": "unshare", "user": "setpriv"}
     program = name if name.startswith("python") else needs.get(name)
@@ -88,20 +92,20 @@ def _lacking(name):
 
 
 def _pytest(
-    tests,
-    *options,
-    before=(),
-    python=sys.executable,
-    folder=ROOT,
-    **process,
-):
+    tests: Sequence[str],
+    *options: str,
+    before: Sequence[str] = (),
+    python: str = sys.executable,
+    folder: Path = ROOT,
+    **process: Any,
+) -> int:
     workers = () if "-n" in options else ("-n", "2", "--dist", "worksteal")
     command = [*before, python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *workers, *options, *tests]
     return subprocess.run(command, cwd=folder, check=False, **process).returncode
 
 
 @contextmanager
-def _copy():
+def _copy() -> Iterator[Path]:
     """What is committed, in a folder that everybody may read."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -110,30 +114,30 @@ def _copy():
         yield folder / "depl"
 
 
-def _order(tests):
+def _order(tests: Sequence[str]) -> int:
     return _pytest(tests, "-p", "tests.checks.surroundings")
 
 
-def _one_worker(tests):
+def _one_worker(tests: Sequence[str]) -> int:
     return _pytest(tests, "-n", "0")
 
 
-def _interrupts_ignored(tests):
+def _interrupts_ignored(tests: Sequence[str]) -> int:
     """As in a job that a script has put into the background."""
     return _pytest(tests, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN))
 
 
-def _offline(tests):
+def _offline(tests: Sequence[str]) -> int:
     """No network but the machine itself."""
     return _pytest(tests, before=("unshare", "--net", "sh", "-c", 'ip link set lo up && exec "$@"', "sh"))
 
 
-def _no_home(tests):
+def _no_home(tests: Sequence[str]) -> int:
     """A home that is no folder, so that nothing can be written into it."""
     return _pytest(tests, env={**os.environ, "HOME": "/dev/null", "XDG_CACHE_HOME": "/dev/null"})
 
 
-def _other_user(tests):
+def _other_user(tests: Sequence[str]) -> int:
     """A user who owns a copy of the project, and nothing else."""
     with _copy() as folder:
         home = folder.parent / "home"
@@ -144,10 +148,10 @@ def _other_user(tests):
         return _pytest(tests, before=become, folder=folder, env=env)
 
 
-def _other_python(program):
+def _other_python(program: str) -> Callable[[Sequence[str]], int]:
     """Another Python, with the packages of the lock."""
 
-    def run(tests):
+    def run(tests: Sequence[str]) -> int:
         with _copy() as folder:
             if subprocess.run(["make", "lint", f"PYTHON={program}"], cwd=folder, check=False).returncode:
                 return 1
@@ -156,7 +160,7 @@ def _other_python(program):
     return run
 
 
-SURROUNDINGS = {
+SURROUNDINGS: dict[str, Callable[[Sequence[str]], int]] = {
     "order": _order,
     "one-worker": _one_worker,
     "interrupts-ignored": _interrupts_ignored,
