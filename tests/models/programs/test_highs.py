@@ -90,7 +90,7 @@ def test_what_can_be_said_of_a_program_is_an_answer(change, answer, solve_with):
         ({"limits/gap_": 0.0}, "scip", "options.limits/gap_: SCIP has no such option"),
         ({"limits/gap": -1.0}, "scip", "SCIP refuses the value -1.0"),
         ({}, "cplex", "no solver 'cplex'; known are highs, scip"),
-        ({}, "missing", "install pyscipopt"),
+        ({}, "missing", r"pip install 'depl\[scip\]', or solve"),
     ],
 )
 def test_an_unknown_option_a_bad_value_and_an_unknown_solver_are_refused(

@@ -46,7 +46,7 @@ def test_the_printed_program_is_an_option_of_the_method_and_says_what_it_needs(t
     with pytest.raises(InvalidInputError, match="must be price or cone"):
         depl.solve(tiny, "milp", scenarios=12, options={"form": "resource"})
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(InvalidInputError, match=r"install pyscipopt \(depl\[scip\]\), or solve"):
+    with pytest.raises(InvalidInputError, match=r"pip install 'depl\[scip\]', or solve"):
         depl.solve(tiny, "milp", scenarios=12, options={"form": "cone"})
 
 
