@@ -1,5 +1,6 @@
 """Files and folders of logs: which tool wrote them, which runs are there, and how these are called."""
 
+import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -162,11 +163,16 @@ class _Search:
         self.folders: list[Path] = []
 
     def leaves_out(self, path: Path, folder: Path) -> bool:
-        """Whether a file is to be left out, by its name or that of a folder that it is in."""
+        """Whether a file is to be left out, by its name or that of a folder that it is in.
+
+        Folders above that which was named count only for patterns that are paths: a digit in the name of a
+        home is not to match ``*1*``.
+        """
         within = path.relative_to(folder)
-        names = [str(path), unpacked(path).stem, *within.parts]
+        names = [unpacked(path).stem, *within.parts]
         names += [part.as_posix() for part in (within, *within.parents)]
-        pattern = matching(self.patterns, *names)
+        paths = [text for text in self.patterns if "/" in text or os.sep in text]
+        pattern = matching(self.patterns, *names) or matching(paths, str(path))
         if pattern is not None:
             self.left_out[str(path)] = f"{LEAVE_OUT} {pattern}"
         return pattern is not None

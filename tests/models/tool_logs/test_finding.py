@@ -137,11 +137,13 @@ def test_what_cannot_be_opened_is_named_and_a_pipe_is_not_waited_for(tmp_path, m
     }
 
 
-def test_a_pattern_that_leaves_nothing_out_is_a_slip(tmp_path):
+def test_a_pattern_leaves_out_what_is_called_so_inside_alone_and_is_a_slip_if_nothing_is(tmp_path):
+    tmp_path /= "of 2013"
     put(tmp_path, {"seed1.json": WHOLE, "seed2.json": WHOLE, "old/seed3.json": WHOLE})
     assert "--leave-out: no run and no file is called 'seed4'" in refusal(tmp_path, leave_out=("seed4",))
     assert read(tmp_path, leave_out=("seed1", "old")).traces.runs == ("seed2",)
-    assert read(tmp_path, leave_out=("seed[13]*",)).traces.runs == ("seed2",)
+    for pattern in ("seed[13]*", "*[13]*", f"{tmp_path}/*[13].json"):
+        assert read(tmp_path, leave_out=(pattern,)).traces.runs == ("seed2",)
 
 
 NOTHING = {"null": None, "empty": "", "n/a": "n/a", "list": [0.5], "true": True, "nan": float("nan")}
