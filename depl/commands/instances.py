@@ -173,7 +173,7 @@ def _of_runs(options: Options) -> tuple[str, str]:
     if not options.setup:
         raise InvalidInputError("is for a setup: say --setup, too", "--from")
     reach = reachable(traces := named_traces(options.runs))
-    target = "" if reach is None else f", and a target that {reach.runs} of them reach with {reach.level:g}"
+    target = "" if reach is None else f", and a target that all schedules reach with {reach.level:g}"
     said = f"\nof the runs: models, clusters, epochs{target}; all else is an example to be replaced"
     return setup_of(traces, reach, {}, "an example to be replaced").to_json(), said
 

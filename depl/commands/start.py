@@ -282,7 +282,8 @@ def _ask_target(asked: _Asked, target: dict[str, Any], traces: Traces | None) ->
             like = reach and rounded_up(reach.loss, 3)
             what += f"; no schedule has the runs that {level:g} takes"
             if reach is not None:
-                what = f"l_max, the loss to be reached; {reach.runs} runs of one plan promise {like} at best"
+                what = f"l_max, the loss to be reached; all schedules of {reach.runs} runs or more "
+                what += f"promise {like}"
         if target[key] is None:
             target[key] = asked.one(way, what, kind, like)
 
@@ -353,13 +354,14 @@ def _helping(traces: Traces, level: float, loss: float) -> Iterator[str]:
     from depl.models.foundation.wording import rounded_up
 
     reach = reachable(traces, level)
-    if reach is not None and reach.loss <= loss:
+    if reach is not None and reach.best <= loss:
         yield "more time (--maximum-time) or capacity: the runs reach the target"
         return
     yield "more runs of one schedule"
     if reach is not None:
-        yield f"--target {rounded_up(reach.loss, 3)}, which {reach.runs} runs of one plan promise"
+        told = f"which all schedules of {reach.runs} runs or more promise"
+        yield f"--target {rounded_up(reach.loss, 3)}, {told}"
     for one in (reachable(traces, lower) for lower in PROMISED[::-1] if lower < level):
-        if one is not None and one.loss <= loss:
-            yield f"--omega {one.level:g}, at which {one.runs} runs of one plan promise the target"
+        if one is not None and one.best <= loss:
+            yield f"--omega {one.level:g}, at which the runs of a plan promise the target"
             break

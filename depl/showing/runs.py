@@ -472,10 +472,10 @@ def advice_sections(found: Advice) -> Iterator[Section]:
 
 def _advised(found: Advice) -> Pairs:
     asked = f"P(l(K) <= {number(found.target)}) >= {probability(found.level)}"
-    by = "refuted, by their runs with confidence 0.95 or by the fitted law"
+    by = "refuted, each by its runs with confidence 0.95 or by the fitted law"
     if math.isinf(found.lower_bound):
         told = f"all plans inside the support are {by}"
-        yield "now", f"no plan is promised {asked}, and more runs do not help: {told}"
+        yield "now", f"no plan is promised {asked}, and no further runs are advised: {told}"
         return
     cost = partial(Fact, "", unit=found.units.name("cost"), digits=6)
     least = cost(found.lower_bound, rounding=DOWN)

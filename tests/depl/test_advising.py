@@ -68,7 +68,7 @@ def test_a_refused_promise_is_made_once_the_runs_advised_are_there_and_not_with_
 def test_where_no_number_of_runs_helps_that_is_said(asked):
     found = depl.advise(fitted(asked, drawn(), maximum_loss=0.5))
     assert (found.lower_bound, found.options) == (math.inf, ())
-    assert "more runs do not help" in str(found)
+    assert "no further runs are advised" in str(found)
     for changes in ({"law": "independent"}, {"residuals": "independent"}):
         error = refusal(depl.advise, fit_instance(drawn(), setup(), **changes))
         assert "fit with the affine law and residuals per_run" in str(error)

@@ -8,12 +8,12 @@ from depl.models.traces.log_rules import counted_as_lost
 from depl.models.traces.table import Traces, joined
 
 
-def drawn(runs, epochs, first=0):
+def drawn(runs, epochs, first=0, model="net"):
     """Runs whose losses fall in every epoch, run r by more than run r + 1."""
     rng, rows = np.random.default_rng(first), range(first, first + runs)
     losses = {r: 9 - np.arange(1, epochs + 1) + r / 50 + 0.01 * rng.random(epochs) for r in rows}
     return [
-        Traces([f"r{r}"] * epochs, np.arange(1, epochs + 1), ["net"] * epochs, ["edge"] * epochs, one)
+        Traces([f"r{r}"] * epochs, np.arange(1, epochs + 1), [model] * epochs, ["edge"] * epochs, one)
         for r, one in losses.items()
     ]
 
@@ -34,7 +34,13 @@ def test_it_is_the_loss_that_as_many_runs_exceed_as_may_miss(levels, lost):
     level, misses = COUNTED[levels, lost]
     traces = counted_as_lost(joined(RUNS), [f"gone{number}" for number in range(lost)])
     found = reachable(traces, *([] if levels == "usual" else [float(levels)]))
-    assert found == Reach(level, pytest.approx(ENDS[-1 - misses]), 20)
+    assert found == Reach(level, loss := pytest.approx(ENDS[-1 - misses]), loss, 20)
+
+
+def test_what_is_proposed_is_what_all_schedules_promise_and_not_the_best():
+    other = drawn(20, 4, 40, "wide")
+    worst, best = (max(run.loss[-1] for run in runs) for runs in (other, RUNS))
+    assert reachable(joined([*RUNS, *other])) == Reach(0.95, pytest.approx(worst), pytest.approx(best), 20)
 
 
 def test_it_is_none_where_no_schedule_has_enough_runs():
