@@ -41,7 +41,12 @@ html_show_copyright = False
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
-MOVED = {"howto/traces": "tutorials/logs", "tutorials/wandb": "tutorials/logs"}
+MOVED = {
+    "howto/traces": "tutorials/logs",
+    "tutorials/own_law": "howto/add_law",
+    "tutorials/own_row": "programs",
+    "tutorials/wandb": "tutorials/logs",
+}
 
 default_role = "py:obj"
 autodoc_member_order = "bysource"

@@ -1,12 +1,9 @@
 """Rows of the tables that ``make numbers`` writes into README and pages, from records and attempts."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from decimal import ROUND_CEILING, Decimal
 from statistics import median
 
-from depl.benchmarks.measure.provenance import Provenance
-from depl.benchmarks.measure.results import read_all
-from depl.benchmarks.measure.store import RECORDED, files_of, read_attempts
 from depl.benchmarks.report.quoted import Values, problems, shipped_and_random, source, where
 from depl.benchmarks.report.tables import headline_table
 from depl.models.foundation.errors import InvalidInputError
@@ -175,40 +172,7 @@ def _label(line: str) -> str:
     return "|" if " | " in line or "-+-" in line else line.split("  ")[0].partition(":")[0]
 
 
-def attempts() -> Rows:
-    """Every file of attempts."""
-    rows = []
-    for own in map(read_attempts, [*files_of(RECORDED), "behaviour"]):
-        made = _made([item.started[:10] for item in own], own)
-        limits = sorted({item.settings.get("looks", item.settings["time_limit"]) for item in own})
-        limit = ", ".join(f"{limit:g}" for limit in limits) + (" looks" if "looks" in own[0].settings else "")
-        rows.append([f"``{own[0].task.suite}``", *made, limit])
-    return rows
-
-
-def software() -> Rows:
-    """Every Python, library, system and machine; depl itself is told by the commit."""
-    made: list[Provenance] = [*read_all(), *read_attempts(RECORDED), *read_attempts("behaviour")]
-    libraries = (f"{name} {text}" for item in made for name, text in item.versions.items() if name != "depl")
-    systems = (item.machine.system for item in made if item.machine)
-    machines = (item.machine_words for item in made)
-    pythons = (item.python for item in made)
-    return [[_every(pythons), _every(libraries), _every(systems), _every(machines, "; ")]]
-
-
-def _made(days: Sequence[str], records: Sequence[Provenance]) -> list[str]:
-    """First and last day, and the commits, with a ``+`` where the code differed from one."""
-    commits = (item.commit for item in records)
-    short = ("unknown" if one is None else one.id[:8] + "+" * one.dirty for one in commits)
-    return [" to ".join(dict.fromkeys((min(days), max(days)))), _every(short)]
-
-
-def _every(words: Iterable[str], between: str = ", ") -> str:
-    return between.join(sorted(set(words)))
-
-
 TABLES: dict[str, Callable[[Sequence[str]], Rows]] = {
-    "attempts": lambda _: attempts(),
     "commands of training-loop": lambda shown: console(source("training-loop")["commands"], shown),
     "headline": lambda _: headline(),
     "levels": lambda _: levels(),
@@ -216,6 +180,5 @@ TABLES: dict[str, Callable[[Sequence[str]], Rows]] = {
     "policies": lambda _: policies(),
     "rules": lambda _: rules(),
     "set sizes": lambda _: set_sizes(),
-    "software": lambda _: software(),
 }
 """By name; the commands take the lines that stand there."""
