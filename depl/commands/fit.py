@@ -64,7 +64,8 @@ depl fit runs.csv --template setup.json --out mine.json             # traces of 
 @given.option(
     "--confidence C",
     "promise only plans that enough runs went through, and count as many misses as these leave "
-    "possible with confidence C, such as 0.95; default: promises are right on average over sets of runs",
+    "possible with confidence C, such as 0.95; default: promises are right on average over all sets of "
+    "runs; either for plans that these runs did not choose",
     click.FloatRange(0.5, 1, max_open=True),
 )
 @given.option(

@@ -237,7 +237,7 @@ def _carried(found: Diagnosis, given: str) -> Pairs:
     if kept:
         confident = f"{['none', *sure][-1]} with confidence {number(CONFIDENCE)}"
         average = f"they carry a promise of {kept[-1]} that is right on average, and {confident}"
-        carried = f"{told}: if none of them misses the target, {average}"
+        carried = f"{told}: if none of them misses the target, {average}, for a plan that they did not choose"
         law = " --law independent" if found.usable else ""
         begins = "# depl instances new --setup --out setup.json begins the setup"
         following = f"depl fit {given} --template setup.json --out mine.json{law}   {begins}"
@@ -410,7 +410,8 @@ def _counted(instance: Instance, traced: TracedLaw) -> Pairs:
     lost = f"{traced.diverged} that diverged or were lost" if traced.diverged else ""
     if traced.confidence is None:
         misses = f"{lost} and one more as misses" if lost else "one more as a miss"
-        yield "promises", f"marginal: right on average over sets of runs, each n of a plan with {misses}"
+        average = "right on average over all sets of runs, for plans that they did not choose"
+        yield "promises", f"marginal: {average}; each n of a plan count with {misses}"
     else:
         misses = f", each n runs of it with {lost} as misses" if lost else ""
         yield "promises", f"with confidence {probability(traced.confidence)} for each plan{misses}"

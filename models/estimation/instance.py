@@ -110,7 +110,8 @@ def fit_instance(
         margin.
     confidence : float, optional
         At least 0.5: promise only for plans that enough runs went through, counting so many misses as the
-        runs leave possible with this confidence; None for promises that are right on average.
+        runs leave possible with this confidence; None for promises that are right on average. Both hold for
+        a plan that the runs did not choose.
     diverged : int, optional
         How many runs were lost in all; those of `depl.models.traces.table.Traces.lost` by default, and no
         fewer. Each counts as a miss of every plan, and of every stage of a plan that too few runs went

@@ -213,8 +213,9 @@ def _counted_as(traced: TracedLaw, runs: str) -> str:
         return f"{runs}, taken for the whole law"
     misses = f"{lost} and one more, counted as misses" if traced.diverged else "one more counted as a miss"
     return (
-        f"{runs} and {misses}: marginal, that is right on average over sets of runs and not for each set; "
-        "the fewer the runs, the more single promises are too bold"
+        f"{runs} and {misses}: marginal, that is right on average over all sets of runs, for a plan that "
+        "they did not choose; one that they chose may keep less, the more so the fewer they are, and only "
+        "fresh runs tell (depl certify)"
     )
 
 

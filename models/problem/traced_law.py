@@ -225,8 +225,9 @@ class TracedLaw(Checked, frozen=True, kw_only=True, tag_field="type", tag="affin
         Which share of the plans held out the deviations are to cover. Where they are asked for and there are
         none, too few plans were run to tell, and plans that too few runs went through are refused.
     confidence : float or None
-        How sure a promise must be; None for promises that are right on average over sets of runs. With a
-        confidence only plans that enough runs went through are promised.
+        How sure a promise must be; None for promises that are right on average over all sets of runs. Both
+        hold for a plan that the runs did not choose. With a confidence only plans that enough runs went
+        through are promised.
     whole_runs : int
         Fewest runs through a plan that make up its law alone.
     settled_epochs : int

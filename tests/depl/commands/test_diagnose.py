@@ -19,7 +19,8 @@ SESSIONS = """
 the verdict, its reason, what runs carry and what comes next come first, the rest with details
 $ diagnose good.csv --resamples 19
 paper's law may be used: whole runs vary
-a promise of 0.95 that is right on average, and 0.9 with confidence 0.95 next depl fit good.csv --template
+a promise of 0.95 that is right on average, and 0.9 with confidence 0.95, for a plan that they
+did not choose next depl fit good.csv --template
 - whole runs | 40 | 10 |
 $ diagnose bad.csv --resamples 49 --details
 bad.csv: the independent law must NOT be used paper's law not to be used: whole runs vary

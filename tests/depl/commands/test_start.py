@@ -41,6 +41,7 @@ $ start {LOGS}/jsonl --loss val_loss {NUMBERS} --target 0.468
 24 runs of jsonl, recognised by
 Decided here (the setup says otherwise, and depl start takes it as --template): the data are on all clusters
 at least 0.9230769, certified under the fitted law; asked 0.9 rests on 12 runs of this plan and one more
+for a plan that they did not choose; one that they chose may keep less
 files plan/setup.json, plan/runs.csv, plan/instance.json, plan/plan.json, plan/plan.png
 depl check plan/instance.json plan/plan.json
 depl certify FRESH-LOGS --loss val_loss --plan plan/plan.json --chosen-by plan/instance.json # 29 runs or more
