@@ -159,13 +159,12 @@ def _plan(result: Result, instance: Instance, plan: Plan) -> Pairs:
         sure = f"{missed} with confidence {fresh.confidence:g}"
         yield "fresh draws", f"{fresh.violations} of {fresh.samples} missed: {sure}"
     if result.violation is not None:
-        kept, law = (
-            promised(result.violation).told,
-            "" if result.rests_on is None else " under the fitted law",
-        )
+        kept = promised(result.violation).told
+        law = "the declared laws" if result.rests_on is None else "the fitted law"
         short = evidence is not None and result.violation.highest > target.violation_budget
         only = ": NOT met under the law, only on the scenarios" if short else ""
-        yield f"P(l(K) <= {number(target.maximum_loss)})", f"{kept}, certified{law}; asked {asked}{only}"
+        reached = f"P(l(K) <= {number(target.maximum_loss)})"
+        yield reached, f"{kept}, certified under {law}; asked {asked}{only}"
     yield "rests on", result.rests_on
     if result.quantile is not None:
         quantile = fact("quantile", ends(result.quantile)).as_counted(careful)
