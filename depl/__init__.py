@@ -45,10 +45,10 @@ if TYPE_CHECKING:  # for type checkers and editors; a test compares it with _NAM
     from depl.models.policy.decisions import Continue as Continue
     from depl.models.policy.decisions import Stop as Stop
     from depl.models.policy.decisions import Switch as Switch
+    from depl.models.policy.follow import replay as replay
+    from depl.models.policy.follow import simulate as simulate
     from depl.models.policy.planning import solve_policy as solve_policy
-    from depl.models.policy.replay import replay as replay
     from depl.models.policy.result import PolicyResult as PolicyResult
-    from depl.models.policy.simulation import simulate as simulate
     from depl.models.problem.instance import Instance as Instance
     from depl.models.problem.laws import Law as Law
     from depl.models.problem.laws import register_law as register_law
@@ -91,9 +91,8 @@ _NAMES = {
     "models.foundation.errors": "DeplError InvalidInputError NotCoveredError",
     "models.policy.controller": "Controller",
     "models.policy.decisions": "Continue Stop Switch",
-    "models.policy.replay": "replay",
     "models.policy.result": "PolicyResult",
-    "models.policy.simulation": "simulate",
+    "models.policy.follow": "replay simulate",
     "models.policy.planning": "solve_policy",
     "models.problem.instance": "Instance",
     "models.problem.laws": "Law register_law",

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from depl.instances.shipped import strip_comments
 from depl.instances.template import FOLDER
-from depl.models.estimation.reachable import Reach
+from depl.models.estimation.advice import Reach
 from depl.models.estimation.setup import Setup, SetupTarget
 from depl.models.foundation.documents import read_text
 from depl.models.foundation.errors import InvalidInputError

@@ -24,12 +24,11 @@ from depl.instances.setups import load_setup
 from depl.instances.training.recorded import recorded_counterfactuals, recorded_traces
 from depl.models.estimation.binomial import binomial_p_values
 from depl.models.policy.counted import counted
-from depl.models.policy.dynamic import Actions, Table, failed
+from depl.models.policy.dynamic import FAILURE_FACTOR, Actions, Price, Table, failed
+from depl.models.policy.follow import replay
 from depl.models.policy.grid import Expectations, Grid
 from depl.models.policy.planning import solve_policy
-from depl.models.policy.prices import FAILURE_FACTOR, Price
 from depl.models.policy.process import Process, Training, process
-from depl.models.policy.replay import replay
 from depl.models.policy.request import Request, policy_of
 from depl.models.policy.result import PolicyResult
 from depl.models.problem.affine_law import AffineLaw, Position, following
@@ -261,7 +260,7 @@ def reset_rule(instance: Instance, switch_epochs: Sequence[int], cells: int = _C
     grid = Grid.of(chain, cells)
     actions = _reset_actions(chain, Expectations(grid, up=True), float(instance.target.violation_budget))
     longest = chain.greatest_cost()
-    request = Request(instance, switch_epochs=tuple(switch_epochs))
+    request = Request(instance, instance, switch_epochs=tuple(switch_epochs))
     table = Table(actions, 0, longest, 1.0, longest)
     made = policy_of(request, chain, grid, table, Price(longest, (0.0, longest)), "observed")
     return msgspec.structs.replace(made, certificate=Certificate(method="none", cost=longest, reached=0.0))

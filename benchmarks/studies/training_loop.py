@@ -27,8 +27,8 @@ from depl.instances.training.names import DIGITS_ALEXNET
 from depl.instances.training.runs import DECIMALS, Epoch, Training, one_thread
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.policy.controller import Controller
-from depl.models.policy.counted_planner import proxy
 from depl.models.policy.decisions import Stop
+from depl.models.policy.planning import proxy
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 

@@ -168,7 +168,7 @@ def _of_runs(options: Options) -> tuple[str, str]:
     """The setup for runs, and what of it they say."""
     from depl.instances.setups import setup_of
     from depl.instances.training.recorded import named_traces
-    from depl.models.estimation.reachable import reachable
+    from depl.models.estimation.advice import reachable
 
     if not options.setup:
         raise InvalidInputError("is for a setup: say --setup, too", "--from")

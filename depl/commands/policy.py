@@ -225,24 +225,3 @@ def simulate(options: Options) -> Answer:
     claimed = policy.certificate
     told = {"claimed_cost": claimed.cost, "claimed_reached": claimed.reached}
     return given.shown(found, not found.refuted, told=told)
-
-
-@policy.command("""\
-depl policy solve digits.json --switch-epochs 4-34 --out policy.json   # an instance of 'depl fit'
-depl policy replay policy.json runs.csv      # runs named SEED/SWITCH: every switch of a seed
-""")
-@_policy
-@argument(
-    "RUNS",
-    "counterfactual runs (depl train --stages): a file of traces, or the name of shipped ones",
-    name="traces",
-)
-@given.metric("that the target is one of")
-@given.as_json("the numbers")
-def replay(options: Options) -> Answer:
-    """Follow a policy on real runs that were trained for all its decisions."""
-    from depl.instances.training.recorded import named_traces
-
-    policy = given.read(depl.Policy, options.policy)
-    found = depl.replay(policy, named_traces(options.traces), options.metric)
-    return given.shown(found, told={"claimed_cost": policy.certificate.cost})

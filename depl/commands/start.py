@@ -270,7 +270,7 @@ def _setup(asked: _Asked, options: Options, read: Imported | None) -> tuple[Setu
 
 def _ask_target(asked: _Asked, target: dict[str, Any], traces: Traces | None) -> None:
     """Ask for what is to be reached, with what the runs reach beside it."""
-    from depl.models.estimation.reachable import reachable
+    from depl.models.estimation.advice import reachable
     from depl.models.foundation.wording import rounded_up
 
     reach = None if traces is None or None not in target.values() else reachable(traces)
@@ -349,8 +349,8 @@ Decided here (the setup says otherwise, and depl start takes it as --template):
 
 def _helping(traces: Traces, level: float, loss: float) -> Iterator[str]:
     """What would allow a promise, beside the runs that are advised."""
+    from depl.models.estimation.advice import reachable
     from depl.models.estimation.choices import PROMISED
-    from depl.models.estimation.reachable import reachable
     from depl.models.foundation.wording import rounded_up
 
     reach = reachable(traces, level)

@@ -1,10 +1,10 @@
-"""A policy for people: its promise and table, and what checking it, drawing and replaying its runs found."""
+"""A policy for people: its promise and table, and what checking it and drawing its runs found."""
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -18,9 +18,8 @@ from depl.showing.plans import verdict_content, verdict_sections
 from depl.showing.results import ENDED
 
 if TYPE_CHECKING:
-    from depl.models.policy.replay import Replay
+    from depl.models.policy.follow import Simulation
     from depl.models.policy.result import PolicyResult
-    from depl.models.policy.simulation import Simulation
     from depl.models.verifier.policies import PolicyReport
 
 policy_result_names: Names = {
@@ -306,51 +305,20 @@ def simulation_content(found: Simulation) -> dict[str, Any]:
 
 def simulation_sections(found: Simulation, claimed_cost: float, claimed_reached: float) -> Iterator[Section]:
     """How drawn runs ended, beside what is claimed."""
-    from depl.models.policy.simulation import RISK
+    from depl.models.policy.follow import CONFIDENCE, RISK
 
     refuted = "".join(f"\n- {text}" for text in found.refuted)
     chance = f"REFUTED (each by chance with probability {RISK:g} at most):{refuted}"
-    share, within = found.reached / found.runs, found.reached_interval
-    numbers = list(_followed(found, share, within, claimed_reached, claimed_cost, vars(found)))
+    sure = f"{percentage(CONFIDENCE)} interval"
+    pairs = found.reached_interval, found.cost_interval
+    reached, cost = (Fact("", pair, "", OUTWARD, 5).number for pair in pairs)
+    numbers = [
+        ("delivered", f"{number(found.reached / found.runs)} of them, {sure} {reached}"),
+        ("", f"claimed: {fact('reached', claimed_reached)._replace(digits=7).told}"),
+        ("cost", f"{number(found.cost)} in the mean, {sure} {cost}"),
+        ("", f"claimed: {fact('cost', claimed_cost)._replace(digits=7).told}"),
+        *((words, counted(getattr(found, name), "run")) for name, words in _ENDS.items()),
+    ]
     title = f"{counted(found.runs, 'run')} drawn from the law:"
     yield title, [*numbers, ("epochs", f"{number(found.epochs)} in the mean")]
     yield "", chance if refuted else f"No claim is refuted at {RISK:g}."
-
-
-def replay_content(found: Replay) -> dict[str, Any]:
-    """Every run, and the numbers of all of them."""
-    names = ("runs", "ends", "delivered", "delivered_interval", "claimed", "cost", "per_success")
-    cost = found.cost_interval if len(found.runs) > 1 else None
-    return {**{name: getattr(found, name) for name in names}, "cost_interval": cost}
-
-
-def replay_sections(found: Replay, claimed_cost: float) -> Iterator[Section]:
-    """How real runs ended, beside what is claimed."""
-    share, within = found.delivered, found.delivered_interval
-    numbers = list(_followed(found, share, within, found.claimed, claimed_cost, found.ends))
-    switched = sorted(run.switched for run in found.runs if run.switched is not None)
-    if switched:
-        runs = counted(len(switched), "run")
-        numbers.append(("switched", f"{runs}, after epochs {switched[0]} to {switched[-1]}"))
-    title = f"{counted(len(found.runs), 'seed')}, followed on real training:"
-    yield title, [*numbers, ("cost of a success", found.per_success)]
-
-
-def _followed(
-    found: Simulation | Replay,
-    share: float,
-    within: tuple[float, float],
-    claimed_reached: float,
-    claimed_cost: float,
-    ends: Mapping[str, Any],
-) -> Pairs:
-    """What runs that followed a policy came to, beside what is claimed of it."""
-    from depl.models.policy.simulation import CONFIDENCE
-
-    sure = f"{percentage(CONFIDENCE)} interval"
-    reached, cost = (Fact("", pair, "", OUTWARD, 5).number for pair in (within, found.cost_interval))
-    yield "delivered", f"{number(share)} of them, {sure} {reached}"
-    yield "", f"claimed: {fact('reached', claimed_reached)._replace(digits=7).told}"
-    yield "cost", f"{number(found.cost)} in the mean, {sure} {cost}"
-    yield "", f"claimed: {fact('cost', claimed_cost)._replace(digits=7).told}"
-    yield from ((words, counted(ends[name], "run")) for name, words in _ENDS.items())

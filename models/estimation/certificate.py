@@ -231,8 +231,8 @@ def certificate(
         If there is no run, a loss is minus infinity, the target is not finite, or omega or the confidence
         are out of range.
     """
-    found = judges if isinstance(judges, HeldOut) else None
-    final = _sorted(judges.losses if isinstance(judges, HeldOut) else judges)
+    found = judges if isinstance(judges, HeldOut) else HeldOut((), np.asarray(judges, dtype=np.float64), ())
+    final = _sorted(found.losses)
     if not math.isfinite(target):
         raise InvalidInputError(f"must be a finite number, not {target}", ".target")
     count, runs = int(np.count_nonzero(final > target)), final.size
@@ -254,9 +254,9 @@ def certificate(
         quantile=loss_bound(final, level, confidence),
         conformal=loss_bound(final, level, None),
         needed=least_runs(level, confidence, count),
-        stopped=() if found is None else found.stopped,
-        diverged=() if found is None else found.diverged,
-        flat=() if found is None else found.flat,
+        stopped=found.stopped,
+        diverged=found.diverged,
+        flat=found.flat,
     )
 
 
@@ -304,20 +304,20 @@ def _references(chosen_by: ChosenBy) -> Iterator[tuple[str, RunFingerprints | No
     for item in given:
         if isinstance(item, Traces):
             yield "those that chose the plan", fingerprints(item)
-        elif not isinstance(item, Instance):
-            message = (
+            continue
+        if not isinstance(item, Instance):
+            raise InvalidInputError(
                 f"needs traces or instances, not {item!r}: a name does not tell whether a run is fresh; give "
-                "the traces of the runs that chose the plan"
+                "the traces of the runs that chose the plan",
+                ".chosen_by",
             )
-            raise InvalidInputError(message, ".chosen_by")
-        elif item.run_fingerprints is None:
-            message = (
+        if item.run_fingerprints is None:
+            raise InvalidInputError(
                 f"{item.name} carries no fingerprints of the runs that it was fitted to; fit it again "
-                "(depl fit), or give the traces of these runs"
+                "(depl fit), or give the traces of these runs",
+                "$.run_fingerprints",
             )
-            raise InvalidInputError(message, "$.run_fingerprints")
-        else:
-            yield f"those that {item.name} was fitted to", item.run_fingerprints
+        yield f"those that {item.name} was fitted to", item.run_fingerprints
     if not given:
         yield "", None
 
@@ -378,17 +378,14 @@ def _too_flat(found: Comparison, judging: NDArray[np.bool_]) -> NDArray[np.bool_
 
 
 def _schedule(traces: Traces, plan: Plan | Schedule | None) -> Schedule:
+    plan = planned(traces.provenance) if plan is None else plan
     if plan is None:
-        plan = planned(traces.provenance)
-    if plan is None:
-        message = (
+        raise InvalidInputError(
             "say what the runs were to train (--plan): the traces do not, and runs that all end early would "
-            "look like runs of a shorter plan"
+            "look like runs of a shorter plan",
+            ".plan",
         )
-        raise InvalidInputError(message, ".plan")
-    if isinstance(plan, Plan):
-        return tuple((epoch.model, epoch.cluster) for epoch in plan.epochs)
-    return tuple(plan)
+    return plan.schedule if isinstance(plan, Plan) else tuple(plan)
 
 
 def _refuse_other_schedules(traces: Traces, schedule: Schedule) -> None:

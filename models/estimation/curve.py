@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from depl.models.estimation.choices import RESAMPLES
@@ -46,7 +45,7 @@ class Curve:
         B [epochs]; infinite for the constant shape.
     scale_bounds, offset_bounds : Interval
         95 % intervals of A and B of the decaying shape; infinite at one end where the constant shape cannot
-        be excluded. Where the constant shape was asked for, that of the mean, and of nothing.
+        be excluded.
     mean_ratio : float
         Mean of x along the curve of least squares itself; far from 1 where improvements do not decay as the
         curve does.
@@ -89,7 +88,6 @@ def fit_curve(
     epochs: ArrayLike,
     rng: np.random.Generator,
     resamples: int = RESAMPLES,
-    constant: bool = False,
 ) -> Curve:
     """Fit A and B to observed improvements.
 
@@ -103,8 +101,6 @@ def fit_curve(
         Of the resampled runs.
     resamples : int
         How often the runs are resampled.
-    constant : bool
-        Whether to fit an improvement that does not decay: the mean.
 
     Raises
     ------
@@ -113,40 +109,35 @@ def fit_curve(
         not move (on average).
     """
     values, ks = checked_improvements(improvements, epochs)
-    found = fitted_curves(ks, epoch_sums(values, np.ones((1, len(values)))), constant)
+    found = fitted_curves(ks, epoch_sums(values, np.ones((1, len(values)))))
     if not found.scale[0] or not np.isfinite(found.mean_ratio[0]):
         raise InvalidInputError("the loss does not move on average, so that there are no ratios to a curve")
     if len(values) >= LEAST_RUNS_TO_RESAMPLE:
         again = epoch_sums(values, resampling_weights(len(values), rng, resamples))
     else:
         rows, columns = np.nonzero(np.isfinite(values))
-        if constant:
-            return _mean_of_few(values[rows, columns])
         expected = found.at(ks)[0, columns]
         ratios = values[rows, columns] / expected
         drawn = ratios[rng.integers(ratios.size, size=(resamples, ratios.size))]
         again = sums_by_column(expected * drawn, columns)
-    resampled = fitted_curves(ks, again, constant)
-    unbounded = np.isinf(resampled.offset) & (not constant)
-    scales = np.where(unbounded, np.copysign(np.inf, resampled.scale), resampled.scale)
+    resampled = fitted_curves(ks, again)
+    scales = np.where(np.isinf(resampled.offset), np.copysign(np.inf, resampled.scale), resampled.scale)
     scale, offset, ratio = (float(numbers[0]) for numbers in found)
     return Curve(scale, offset, _interval(scales), _interval(resampled.offset), ratio)
 
 
-def fitted_curves(epochs: FloatArray, sums: Sums, constant: bool = False) -> Curves:
-    """The curve of every row; B is infinite for the constant shape, which may be asked for."""
+def fitted_curves(epochs: FloatArray, sums: Sums) -> Curves:
+    """The curve of every row; B is infinite for the constant shape."""
     counts, totals = sums
-    offset = np.full(len(totals), np.inf)
-    if not constant:
-        least, most = math.log1p(LEAST_OFFSET), math.log1p(LARGEST_OFFSET_PER_EPOCH * float(epochs[-1]))
-        nodes = np.linspace(least, most, _NODES)
+    least, most = math.log1p(LEAST_OFFSET), math.log1p(LARGEST_OFFSET_PER_EPOCH * float(epochs[-1]))
+    nodes = np.linspace(least, most, _NODES)
 
-        def height(logs: FloatArray) -> FloatArray:
-            return _explained(epochs, sums, logs[:, None])[:, 0]
+    def height(logs: FloatArray) -> FloatArray:
+        return _explained(epochs, sums, logs[:, None])[:, 0]
 
-        found = row_maxima(height, nodes, _explained(epochs, sums, nodes[None, :]), _GOLDEN_STEPS)
-        decays = found < nodes[-1] - 1e-3 * (nodes[-1] - nodes[-2])
-        offset = np.where(decays, np.maximum(np.expm1(found), LEAST_OFFSET), np.inf)
+    found = row_maxima(height, nodes, _explained(epochs, sums, nodes[None, :]), _GOLDEN_STEPS)
+    decays = found < nodes[-1] - 1e-3 * (nodes[-1] - nodes[-2])
+    offset = np.where(decays, np.maximum(np.expm1(found), LEAST_OFFSET), np.inf)
     decay = _decay(epochs, offset)
     scale = (totals / decay).sum(axis=1) / counts.sum(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):  # what does not move on average has no ratios
@@ -221,19 +212,6 @@ def checked_improvements(improvements: ArrayLike, epochs: ArrayLike) -> tuple[Fl
     if np.nansum(np.abs(values)) == 0:
         raise InvalidInputError("the loss does not move: all improvements are 0")
     return values, ks
-
-
-def _mean_of_few(seen: FloatArray) -> Curve:
-    """The constant shape with Student's interval: resampled means of so few scatter too little."""
-    mean, factor = float(seen.mean()), float(scipy.stats.t.ppf(0.975, seen.size - 1))
-    half = factor * float(seen.std(ddof=1)) / math.sqrt(seen.size)
-    return Curve(
-        mean,
-        math.inf,
-        Interval(mean - half, mean + half),
-        Interval(math.inf, math.inf),
-        1.0,
-    )
 
 
 def _interval(values: FloatArray) -> Interval:

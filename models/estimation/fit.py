@@ -8,8 +8,9 @@ repeats the whole procedure on every resample: A and B are fitted to it anew, th
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -244,7 +245,6 @@ def fit_traces(
     by: FitBy = FitBy.MODEL,
     metric: str = "loss",
     resamples: int = RESAMPLES,
-    constant: bool = False,
 ) -> TracesFit:
     """Fit every combination and every switch in a set of traces.
 
@@ -256,8 +256,6 @@ def fit_traces(
         ``loss``, or ``error_rate`` in its place.
     resamples : int
         For intervals and p-values.
-    constant : bool
-        Whether improvements do not decay.
 
     Raises
     ------
@@ -270,12 +268,12 @@ def fit_traces(
     refused: dict[str, str] = {}
     for key, values in _parts(seen, traces, by):
         try:
-            improvements[key] = fit_improvement(values, seen.epochs, rng, resamples, constant)
+            improvements[key] = fit_improvement(values, seen.epochs, rng, resamples)
         except InvalidInputError as error:
             refused[str(key)] = str(error)
     for previous, following in seen.switches_seen():
         try:
-            expected = _expected(seen, following, rng, constant)
+            expected = _expected(seen, following, rng)
             found, estimated = seen.jumps_of(previous, following, expected)
             jumps[previous, following] = fit_switch(found, rng, resamples, estimated)
         except InvalidInputError as error:
@@ -288,7 +286,6 @@ def fit_improvement(
     epochs: ArrayLike,
     rng: np.random.Generator,
     resamples: int = RESAMPLES,
-    constant: bool = False,
 ) -> ImprovementFit:
     """Fit A, B and the law of X to the improvements of one model, on one cluster with one set of data.
 
@@ -302,15 +299,13 @@ def fit_improvement(
         Of everything that is resampled.
     resamples : int
         For the intervals of A and B, and for the p-values.
-    constant : bool
-        Whether the improvement does not decay, as in the instances of Table I.
 
     Raises
     ------
     InvalidInputError
         If the improvements cannot be used, see `depl.models.estimation.curve.fit_curve`.
     """
-    curve = fit_curve(improvements, epochs, rng, resamples, constant)
+    curve = fit_curve(improvements, epochs, rng, resamples)
     values, ks = checked_improvements(improvements, epochs)
     rows, columns = np.nonzero(np.isfinite(values))
     expected = curve.at(ks)[columns]
@@ -323,10 +318,7 @@ def fit_improvement(
 
     laws: tuple[FittedLaw, ...] = ()
     if ratios.var() >= SMALLEST_RELATIVE_VARIANCE:
-        laws = tuple(
-            _fitted(family, ratios, rng, resamples, None if constant else again)
-            for family in improvement_families()
-        )
+        laws = tuple(_fitted(family, ratios, rng, resamples, again) for family in improvement_families())
     return ImprovementFit(laws, curve, ratios, ks[columns], len(values))
 
 
@@ -392,32 +384,26 @@ def schedule_label(schedule: Schedule) -> str:
     return ", ".join(f"{count} {model}@{cluster}" for model, cluster, count in stages_of(schedule))
 
 
-def _parts(seen: Observations, traces: Traces, by: FitBy) -> list[tuple[Combination, FloatArray]]:
+def _parts(seen: Observations, traces: Traces, by: FitBy) -> Iterator[tuple[Combination, FloatArray]]:
     """The improvements of every combination, those of other combinations NaN."""
-    places = [(model, "" if by is FitBy.MODEL else cluster) for model, cluster in seen.combinations()]
     labels = np.full(len(traces.runs), "", dtype=object)
     if by is FitBy.RUN:
         labels = np.array(traces.runs)
     elif by is FitBy.SCHEDULE:
         labels = np.array([schedule_label(schedule) for schedule in traces.schedules])
-    parts = [(place, seen.trained(*place)) for place in dict.fromkeys(places)]
-    found = []
-    for label in dict.fromkeys(labels.tolist()):
-        member = labels == label
-        found += [
-            (Combination(*place, label), np.where(here, seen.improvements, np.nan)[member])
-            for place, here in parts
-            if here[member].any()
-        ]
-    return found
+    places = [(model, "" if by is FitBy.MODEL else cluster) for model, cluster in seen.combinations()]
+    for label, place in product(dict.fromkeys(labels.tolist()), dict.fromkeys(places)):
+        member, here = labels == label, seen.trained(*place)
+        if here[member].any():
+            yield Combination(*place, label), np.where(here, seen.improvements, np.nan)[member]
 
 
-def _expected(seen: Observations, model: str, rng: np.random.Generator, constant: bool) -> FloatArray | None:
+def _expected(seen: Observations, model: str, rng: np.random.Generator) -> FloatArray | None:
     """The curve of a model at all epochs, where switches to it were not evaluated before training."""
     if not np.isnan(seen.start[seen.switched & (seen.model == model)]).any():
         return None
-    curve = fit_curve(seen.improvements_of(model), seen.epochs, rng, resamples=1, constant=constant)
-    return curve.at(seen.epochs)
+    own = np.where(seen.trained(model), seen.improvements, np.nan)
+    return fit_curve(own, seen.epochs, rng, resamples=1).at(seen.epochs)
 
 
 def _fitted(

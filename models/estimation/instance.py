@@ -11,6 +11,7 @@ import json
 import math
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from typing import Literal, TypeVar
 
@@ -209,7 +210,8 @@ def switch_law(fit: SwitchFit) -> SwitchLaw:
 def improvement_law(fit: ImprovementFit) -> Improvement:
     """Eq. (8) with an inverse gamma where it is honest, else with the observed ratios."""
     if fit.laws and fit.curve.scale > 0 and fit.law("inverse_gamma").p_value >= HONEST:
-        return rounded(fit.as_improvement("inverse_gamma"), SEARCHED_DIGITS)
+        with suppress(InvalidInputError):  # fitted to few runs, it may have no mean
+            return rounded(fit.as_improvement("inverse_gamma"), SEARCHED_DIGITS)
     offset = significant(fit.curve.offset, SEARCHED_DIGITS)
     improvements = fit.ratios * fit.curve.at(fit.epochs)
     unscaled = improvements / replace(fit.curve, scale=1.0, offset=offset).at(fit.epochs)
@@ -345,18 +347,18 @@ def _affine(
 ) -> TracedLaw:
     """The law as part of an instance, with rounded coefficients."""
     traces = apart.traces
-    if scale is None:
-        scale = "log" if traces.target(metric).min() > 0 else "loss"
+    scale = scale or ("log" if traces.target(metric).min() > 0 else "loss")
     law = fit_affine(traces, metric, scale=scale, origins=apart.origins)
     if not any(first and age == 1 for _, first, age, _ in law.rows):
         raise InvalidInputError(
             f"the runs are too few for the affine law: it takes {FEWEST} that begin with the same model",
             ".run",
         )
-    deviations, whole_runs = _of_plans_never_run(traces, metric, scale, care, confidence)
-    if whole_runs is None:  # the law of a plan alone is of as many runs as can carry the promise
+    found = () if care is None or confidence is not None else margin(traces, metric, scale, care)
+    deviations, whole_runs = _rounded_all(np.array(found)), FEWEST  # plans never run are refused without one
+    if care is None or deviations:  # the law of a plan alone is of as many runs as can carry the promise
         whole_runs = min(MOST_WHOLE_RUNS, max(FEWEST, runs_to_carry(level, diverged=diverged)))
-    found = traced_law(
+    made = traced_law(
         law,
         residuals,
         float(traces.target(metric).max()) if residuals == "per_run" else None,
@@ -369,23 +371,10 @@ def _affine(
         cut_at_random=len(ledger(traces.provenance, AT_RANDOM).keys() & {*traces.runs}),
     )
     return msgspec.structs.replace(
-        found,
-        steps=tuple(rounded(item, CLOSED_FORM_DIGITS) for item in found.steps),
-        jumps=tuple(rounded(item, CLOSED_FORM_DIGITS) for item in found.jumps),
+        made,
+        steps=tuple(rounded(item, CLOSED_FORM_DIGITS) for item in made.steps),
+        jumps=tuple(rounded(item, CLOSED_FORM_DIGITS) for item in made.jumps),
     )
-
-
-def _of_plans_never_run(
-    traces: Traces, metric: str, scale: Scale, care: float | None, confidence: float | None
-) -> tuple[tuple[float, ...], int | None]:
-    """Their margin; without one they are refused, and `FEWEST` runs of a plan make up its law alone."""
-    if care is None:
-        return (), None
-    if confidence is None:
-        found = margin(traces, metric, scale, care)
-        if found:
-            return _rounded_all(np.array(found)), None
-    return (), FEWEST
 
 
 def _provenance(

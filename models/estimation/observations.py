@@ -66,10 +66,6 @@ class Observations(NamedTuple):
         here = self.model == model
         return np.asarray(here & (self.cluster == cluster) if cluster else here)
 
-    def improvements_of(self, model: str) -> FloatArray:
-        """The improvements of the epochs of one model, NaN elsewhere; shape (runs, K)."""
-        return np.where(self.trained(model), self.improvements, np.nan)
-
     def jumps_of(
         self, previous: str, following: str, expected: FloatArray | None = None
     ) -> tuple[FloatArray, int]:

@@ -354,13 +354,6 @@ def retained_since(law: AffineLaw, ends: Sequence[Position], known: Known) -> Fl
 # --- how runs are counted ---------------------------------------------------------------------------------
 
 
-def promised_share(misses: int, runs: int, confidence: float | None = None, diverged: int = 0) -> Fraction:
-    """P(miss) that a promise counts, where so many whole runs of a plan missed and others diverged."""
-    if confidence is None:
-        return Fraction(misses + diverged + 1, runs + diverged + 1)
-    return Fraction(_upper_share(misses + diverged, runs + diverged, confidence), _SHARES)
-
-
 def runs_to_carry(level: float, confidence: float | None = None, diverged: int = 0, misses: int = 0) -> int:
     """Fewest runs of one plan that can carry a promise of ``level``, if so many of them miss the target.
 
@@ -373,8 +366,7 @@ def runs_to_carry(level: float, confidence: float | None = None, diverged: int =
         return math.ceil((misses + diverged + 1) / budget) - diverged - 1
 
     def short(runs: int) -> bool:
-        end = upper_end(misses + diverged, runs + diverged, 1 - confidence)
-        return end > float(budget) * (1 + 1e-12)
+        return _upper_share(misses + diverged, runs + diverged, confidence) > budget * _SHARES
 
     least, enough = misses, misses + 1
     while short(enough):

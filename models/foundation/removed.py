@@ -6,7 +6,7 @@ It stands below all that takes time to import: commands and options are looked u
 _CALCULUS = "modular total restricted contracted complement truncated tried Expression Monotone concave"
 _RANKS = "uniform_rank partition_rank graphic_rank entropy log_det"
 _TRAINED = "depl trains the digits and cells families; bring other losses by 'depl traces import'"
-_REPLAYED = "'depl policy replay' counts how runs end that follow a policy; depl.plot.traces draws runs"
+_REPLAYED = "depl.replay follows a policy on recorded runs; depl.plot.traces draws runs"
 _TLS = "dask's own configuration names the certificates (distributed.comm.tls)"
 _JOINED = {
     "closed-loop": "closed-loop-counted closed-loop-halves",
@@ -52,8 +52,8 @@ SUCCESSORS = {
     "method milp-resource": "milp proves the same optima, and 'depl program --form cone' writes the program "
     "with resources and times as variables, which SCIP solves",
     "depl program --form resource": "--form cone has resources and times as variables; the default is linear",
-    "depl policy replay --weighted": "'depl policy simulate' follows a policy under the law, and "
-    "'depl certify' counts fresh runs",
+    "depl policy replay": "'depl policy simulate' follows a policy under the law, and 'depl certify' counts "
+    "fresh runs; depl.replay follows it on counterfactual runs",
     **{f"depl policy show {option}": _REPLAYED for option in ("--runs", "--metric")},
     **{
         f"depl figures {option}": "a figure is written as PNG, SVG and PDF, its values as CSV and LaTeX"

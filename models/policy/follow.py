@@ -1,21 +1,43 @@
-"""A policy followed on many runs at once, whose losses are drawn, combined of donors' ones or recorded.
+r"""A policy followed on many runs at once, whose losses are drawn, combined of donors' ones or recorded.
 
 A run stops at its row, or once its observed loss meets the target and its model may be the last. Its state is
-that of a `depl.models.policy.controller.Controller`, index for index.
+that of a `depl.models.policy.controller.Controller`, index for index. `simulate` draws losses as they are
+defined, l' = shift + retention l + e, so that a cell which is counted wrongly shows; `replay` follows
+recorded runs; donors' losses are combined in `depl.models.policy.counted`.
 """
 
-from collections import defaultdict
+import math
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, NoReturn, Protocol
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
 from depl.models.foundation.deadline import keep_time
-from depl.models.policy.grid import Integers, met, rounded_indices
+from depl.models.foundation.errors import InvalidInputError, NotCoveredError
+from depl.models.foundation.users_code import exits_are_errors
+from depl.models.policy.grid import DRIFT, Integers, met, rounded_indices
+from depl.models.policy.ledger import EDGE
+from depl.models.policy.process import Kernel, Process, process
+from depl.models.problem.instance import Instance
 from depl.models.problem.laws import FloatArray
 from depl.models.problem.policy import STOP, LossGrid, NextEpoch, Policy
+from depl.models.risk.sampling import both_ends
+from depl.models.traces.counterfactuals import Counterfactuals, branch_name, read_counterfactuals
+from depl.models.traces.table import Traces
+
+RISK = 1e-6
+"""Probability with which a claim that holds is called refuted."""
+
+CONFIDENCE = 0.95
+"""Of the intervals that are told."""
+
+MOST_RUNS = 10_000_000
+"""Most runs that are drawn at once: set by hand, a gigabyte."""
 
 _FAR = 2.0**60
 """Steps beyond which a number counts as so many: an index of 64 bits holds them twice; grids have 2**22."""
@@ -113,13 +135,9 @@ def _joined(groups: Sequence[Runs]) -> Iterator[Runs]:
     for group in groups:
         alike[group.weight].append(group)
     for weight, some in alike.items():
-        own = tuple(map(np.concatenate, zip(*(item.own for item in some), strict=True)))
-        joined = (np.concatenate([getattr(item, name) for item in some]) for name in _ARRAYS)
-        losses, costs, states = joined
-        yield some[0] if len(some) == 1 else Runs(losses, own, weight, costs, states)
-
-
-_ARRAYS = "losses", "costs", "states"
+        rows = ((*item.own, item.losses, item.costs, item.states) for item in some)
+        *own, losses, costs, states = map(np.concatenate, zip(*rows, strict=True))
+        yield Runs(losses, tuple(own), weight, costs, states)
 
 
 def _first_states(policy: Policy, losses: FloatArray) -> Integers:
@@ -146,3 +164,322 @@ def _states(policy: Policy, training: NextEpoch, before: Runs, after: FloatArray
 def _indices(grid: LossGrid, values: FloatArray) -> Integers:
     far = _FAR * grid.step
     return rounded_indices(np.clip(values, -far, far), grid.step, up=True)
+
+
+# --- runs that are drawn from the law ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """How the runs of a policy ended.
+
+    Attributes
+    ----------
+    runs : int
+    reached, abandoned, exhausted, beyond : int
+        Runs that reached the target, that were given up, that ended after K_max epochs, and whose ledger left
+        the grid.
+    cost : float
+        Mean [cost].
+    deviation : float
+        Standard deviation of the cost [cost].
+    epochs : float
+        Mean number.
+    greatest_cost : float
+        Of any run of the policy [cost].
+    refuted : tuple of str
+        Claims that the draws refute, in words; empty where they agree.
+    """
+
+    runs: int
+    reached: int
+    abandoned: int
+    exhausted: int
+    beyond: int
+    cost: float
+    deviation: float
+    epochs: float
+    greatest_cost: float
+    refuted: tuple[str, ...] = ()
+
+    @property
+    def reached_interval(self) -> tuple[float, float]:
+        """Of P(reached): Clopper and Pearson, `CONFIDENCE`."""
+        return both_ends(self.reached, self.runs, 1 - CONFIDENCE)
+
+    @property
+    def cost_interval(self) -> tuple[float, float]:
+        """Of the expected cost: Student's, `CONFIDENCE`; infinite for a single run [cost]."""
+        if self.runs < 2:
+            return -math.inf, math.inf
+        factor = float(scipy.stats.t.ppf((1 + CONFIDENCE) / 2, self.runs - 1))
+        half = factor * self.deviation / math.sqrt(self.runs)
+        return self.cost - half, self.cost + half
+
+
+@exits_are_errors
+def simulate(
+    instance: Instance, policy: Policy, runs: int = 100_000, *, seed: int | np.random.Generator = 0
+) -> Simulation:
+    """Follow a policy on runs that are drawn from the law of its instance.
+
+    Parameters
+    ----------
+    runs : int
+    seed : int or Generator
+        Of the draws.
+
+    Raises
+    ------
+    InvalidInputError
+        If the policy was made for another instance, trains what the instance does not allow, or ``runs`` is
+        out of its range.
+    NotCoveredError
+        If the process of the instance is not covered.
+    """
+    if policy.instance != instance.fingerprint:
+        message = f"the policy was made for another instance, {policy.instance[:12]}; give that one"
+        raise InvalidInputError(message, ".instance")
+    if not 1 <= runs <= MOST_RUNS:
+        raise InvalidInputError(f"must be 1 to {MOST_RUNS}, not {runs}", "runs")
+    data = {row.cluster: row.datasets for row in policy.data} or None
+    if policy.round_deadline is not None:
+        instance = instance.replace(
+            maximum_epochs=policy.maximum_epochs, round_deadline=policy.round_deadline
+        )
+    rng = seed if isinstance(seed, np.random.Generator) else np.random.default_rng(seed)
+    source = _Drawn(policy, process(instance, data, policy.switch_epochs), rng, runs)
+    ended = list(follow(policy, source))
+    for some in ended:
+        source.watch(some.epoch, some.runs)
+    costs = np.concatenate([some.runs.costs for some in ended])
+    counts = Counter[str]()
+    for some in ended:
+        counts[some.end] += some.runs.costs.size
+    epochs = sum(some.epoch * some.runs.costs.size for some in ended) / runs
+    deviation, greatest = float(costs.std(ddof=1)) if runs > 1 else 0.0, greatest_costs(policy)[policy.start]
+    ends = counts["reached"], counts["abandoned"], counts["exhausted"], counts["beyond"]
+    found = Simulation(runs, *ends, float(costs.mean()), deviation, epochs, greatest)
+    return replace(found, refuted=tuple(_refuted(policy, found, source.lowest)))
+
+
+class _Drawn:
+    """Runs drawn from a process: what a policy trains at each node, as the process has it."""
+
+    def __init__(self, policy: Policy, process: Process, rng: np.random.Generator, runs: int) -> None:
+        self.policy, self.rng, self.runs, self.lowest = policy, rng, runs, 0.0
+        first = policy.nodes[policy.start]
+        wanted, places = {(item.model, item.cluster) for item in first.trainings}, dict[int, int]()
+        for start in process.starts:
+            offered = {(item.model, item.cluster) for item in process.nodes[start.node].trainings}
+            if wanted <= offered and not places:
+                self.start, places[policy.start] = start, start.node
+        if not places:
+            raise InvalidInputError(f"no run may begin with {sorted(wanted)}", f".nodes[{policy.start}]")
+        self.kernels = dict[tuple[int, int], Kernel]()
+        for number in sorted(range(len(policy.nodes)), key=lambda item: policy.nodes[item].epoch):
+            for index, told in enumerate(policy.nodes[number].trainings if number in places else ()):
+                nexts = process.nodes[places[number]].trainings
+                same = [item for item in nexts if (item.model, item.cluster) == (told.model, told.cluster)]
+                if not same:
+                    path = f".nodes[{number}].trainings[{index}]"
+                    message = f"the instance does not allow {told.model!r} on {told.cluster!r}"
+                    raise InvalidInputError(message, path)
+                places[told.following] = same[0].following
+                if policy.nodes[told.following].may_stop > process.nodes[same[0].following].may_stop:
+                    message = f"the instance does not allow {told.model!r} to be the last model"
+                    raise InvalidInputError(message, f".nodes[{told.following}].may_stop")
+                self.kernels[number, index] = same[0].kernel
+
+    def begin(self) -> Runs:
+        weights = self.start.weights / self.start.weights.sum()
+        return Runs(self.rng.choice(self.start.losses, self.runs, p=weights))
+
+    def train(self, node: int, training: int, runs: Runs) -> tuple[Runs, FloatArray]:
+        self.watch(self.policy.nodes[node].epoch, runs)
+        kernel = self.kernels[node, training]
+        found = kernel.shift + kernel.retention * runs.losses
+        for term in kernel.noise:
+            found = found + term.coefficient * term.law.sample(self.rng, runs.losses.size)
+        return runs, np.asarray(found)
+
+    def watch(self, epoch: int, runs: Runs) -> None:
+        """How far the ledger is below the loss, beyond what it may drift."""
+        grid = self.policy.grid
+        if self.policy.state == "ledger":
+            values = grid.origin + (runs.states + EDGE + DRIFT * epoch) * grid.step
+            self.lowest = min(self.lowest, float((values - runs.losses).min(initial=0.0)))
+
+
+def _refuted(policy: Policy, found: Simulation, lowest: float) -> list[str]:
+    """The claims under which the draws are too unlikely, by the binomial law or by `_bernstein`."""
+    claimed, told = policy.certificate, []
+    if scipy.stats.binom.cdf(found.reached, found.runs, claimed.reached) < RISK:
+        share = found.reached / found.runs
+        told.append(f"P(reached) >= {claimed.reached:.9g}: {share:.9g} of {found.runs} runs reached it")
+    if found.runs > 1 and found.cost - _bernstein(found) > claimed.cost * (1 + 1e-9):
+        told.append(f"expected cost <= {claimed.cost:.9g}: the mean of {found.runs} is {found.cost:.9g}")
+    if lowest < -1e-12 * max(abs(policy.grid.limit), abs(policy.grid.origin), 1e-6):
+        told.append(f"the ledger is never below the loss: it was, by {-lowest:.3g}")
+    return told
+
+
+def _bernstein(result: Simulation) -> float:
+    """By how much a mean exceeds its expectation at most, but for probability d = `RISK` [cost].
+
+    The empirical Bernstein bound (Maurer and Pontil, 2009, Thm 4), of n costs in [0, M] with sample variance
+    v: sqrt(2 v ln(2 / d) / n) + 7 M ln(2 / d) / (3 (n - 1)).
+    """
+    spread, logarithm = result.deviation, math.log(2 / RISK)
+    return spread * math.sqrt(2 * logarithm / result.runs) + 7 * result.greatest_cost * logarithm / (
+        3 * (result.runs - 1)
+    )
+
+
+# --- runs that were recorded ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ReplayedRun:
+    """One seed, followed until the policy stopped it.
+
+    Attributes
+    ----------
+    seed : str
+    epochs : int
+    switched : int or None
+        After how many epochs.
+    cost : float
+        At the prices of the policy [cost].
+    loss : float
+        When it stopped [loss].
+    end : End
+    """
+
+    seed: str
+    epochs: int
+    switched: int | None
+    cost: float
+    loss: float
+    end: End
+
+
+@dataclass(frozen=True)
+class Replay:
+    """All seeds, in the order of the runs.
+
+    Attributes
+    ----------
+    runs : tuple of ReplayedRun
+    """
+
+    runs: tuple[ReplayedRun, ...]
+
+    @property
+    def delivered(self) -> float:
+        """Share of the runs that reached the target."""
+        return self._reached / len(self.runs)
+
+    @property
+    def delivered_interval(self) -> tuple[float, float]:
+        """Of the probability behind it: Clopper and Pearson."""
+        return both_ends(self._reached, len(self.runs), 1 - CONFIDENCE)
+
+    @property
+    def cost(self) -> float:
+        """Mean [cost]."""
+        return math.fsum(run.cost for run in self.runs) / len(self.runs)
+
+    @property
+    def _reached(self) -> int:
+        return sum(run.end == "reached" for run in self.runs)
+
+
+def replay(policy: Policy, traces: Traces | Counterfactuals, metric: str = "loss") -> Replay:
+    """Follow a policy on every seed of counterfactual runs, each of which counts as one run.
+
+    Every decision of the policy was really trained: of every seed there is a branch for each epoch after
+    which it may switch (`depl.models.traces.counterfactuals`).
+
+    Parameters
+    ----------
+    traces : Traces or Counterfactuals
+        One run for every seed and switch epoch.
+    metric : str
+        Of the traces, that the target is one of.
+
+    Raises
+    ------
+    InvalidInputError
+        If the runs are no counterfactuals.
+    NotCoveredError
+        If a decision leads to what was not trained: with run and epoch.
+    """
+    table = traces if isinstance(traces, Counterfactuals) else read_counterfactuals(traces, metric)
+    source = _Recorded(policy, table)
+    found = dict[int, ReplayedRun]()
+    for some in follow(policy, source):
+        for seed, cost in zip(some.runs.own[0].tolist(), some.runs.costs.tolist(), strict=True):
+            loss, switched = float(source.losses(seed)[some.epoch]), source.switched.get(seed)
+            found[seed] = ReplayedRun(table.seeds[seed], some.epoch, switched, cost, loss, some.end)
+    return Replay(tuple(found[seed] for seed in sorted(found)))
+
+
+class _Recorded:
+    """Every seed on its way, which is known by its place."""
+
+    def __init__(self, policy: Policy, table: Counterfactuals) -> None:
+        self.policy, self.table = policy, table
+        self.switched: dict[int, int] = {}
+
+    def begin(self) -> Runs:
+        seeds = np.arange(len(self.table.seeds))
+        return Runs(np.array([self._scaled(seed, 0) for seed in seeds.tolist()]), (seeds,))
+
+    def train(self, node: int, training: int, runs: Runs) -> tuple[Runs, FloatArray]:
+        told, epoch = self.policy.nodes[node].trainings[training], self.policy.nodes[node].epoch
+        seeds = runs.own[0].tolist()
+        for seed in seeds:
+            self._train(seed, (told.model, told.cluster), epoch)
+        return runs, np.array([self._scaled(seed, epoch + 1) for seed in seeds])
+
+    def losses(self, seed: int) -> FloatArray:
+        name = self.table.seeds[seed]
+        if seed in self.switched:
+            return self.table.losses(name, self.switched[seed])
+        return self.table.first_stage(name)
+
+    def _train(self, seed: int, asked: tuple[str, str], epoch: int) -> None:
+        """Go on in the first stage, or switch to the second one, once."""
+        first, second = self.table.stages
+        if epoch == 0 and asked == second:
+            self._refuse(seed, epoch, f"the policy begins with {asked[0]!r}, the runs with {first[0]!r}")
+        if asked == (second if seed in self.switched else first):
+            return
+        if asked != second:
+            model, cluster = asked
+            self._refuse(seed, epoch, f"the policy goes on with {model!r} on {cluster!r}, which no run did")
+        if epoch not in self.table.switch_epochs:
+            self._refuse(seed, epoch, f"no branch of it switches after epoch {epoch}")
+        self.switched[seed] = epoch
+
+    def _scaled(self, seed: int, epoch: int) -> float:
+        """A loss on the scale of the policy; NaN for an l(0) that was not evaluated and is not decided on."""
+        losses = self.losses(seed)
+        if epoch >= losses.size:
+            self._refuse(seed, epoch, f"it was trained for {losses.size - 1} epochs only as the policy asks")
+        loss = float(losses[epoch])
+        if math.isnan(loss) and not (epoch == 0 and begins_unseen(self.policy)):
+            self._refuse(seed, epoch, "the loss was not evaluated there")
+        if self.policy.grid.scale == "loss" or math.isnan(loss):
+            return loss
+        if loss <= 0:
+            self._refuse(seed, epoch, f"a loss of {loss:g} has no logarithm")
+        return math.log(loss)
+
+    def _refuse(self, seed: int, epoch: int, why: str) -> NoReturn:
+        name = branch_name(self.table.seeds[seed], self.switched.get(seed, self.table.switch_epochs[-1]))
+        raise NotCoveredError(
+            f"run {name!r}, epoch {epoch}: {why}; a replay needs every branch that the policy "
+            "may take: record them (depl train --stages), or plan with switch_epochs as recorded"
+        )

@@ -61,13 +61,15 @@ class Training:
 class Node:
     """Where a run stands, but for its loss: what was trained last, and what may be trained next.
 
-    A run that stops here, its loss low enough, has reached the target if its model may be the last.
+    A run that stops here, its loss low enough, has reached the target if its model may be the last. A fitted
+    law has a ``place`` for every epoch.
     """
 
     epoch: int
     site: Site | None
     may_stop: bool
     trainings: tuple[Training, ...]
+    place: Position | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,24 +119,18 @@ class Process:
 
     def restricted(self, allowed: Callable[[Position], bool]) -> "Process":
         """The process without the trainings that lead to a stage that is not allowed."""
-        places: dict[int, Position | None] = {start.node: None for start in self.starts}
-        going: dict[int, list[Training]] = {}
-        for number, node in enumerate(self.nodes):
-            if number in places:
-                going[number] = []
-                for training in node.trainings:
-                    place = following(places[number], (training.model, training.cluster))
-                    if allowed(place):
-                        places[training.following] = place
-                        going[number].append(training)
+        kept, going = {start.node for start in self.starts}, dict[int, list[Training]]()
+        for number, node in enumerate(self.nodes):  # later epochs stand behind earlier ones
+            if number in kept:
+                after = ((item, self.nodes[item.following].place) for item in node.trainings)
+                going[number] = [item for item, place in after if place is not None and allowed(place)]
+                kept.update(item.following for item in going[number])
         numbers = {old: new for new, old in enumerate(going)}
-        nodes = tuple(
-            replace(
-                self.nodes[old],
-                trainings=tuple(replace(item, following=numbers[item.following]) for item in trainings),
-            )
+        moved = {
+            old: tuple(replace(item, following=numbers[item.following]) for item in trainings)
             for old, trainings in going.items()
-        )
+        }
+        nodes = tuple(replace(self.nodes[old], trainings=trainings) for old, trainings in moved.items())
         starts = tuple(replace(start, node=numbers[start.node]) for start in self.starts)
         return replace(self, nodes=nodes, starts=starts)
 
@@ -176,19 +172,19 @@ def process(
             f"longer than maximum_time = {target.maximum_time:.6g}, and policies do not watch the time: "
             "give a round_deadline with which maximum_epochs epochs keep maximum_time"
         )
-    nodes = _Nodes(instance, sites, switch_epochs)
-    starts = tuple(nodes.starts())
+    found = _Nodes(instance, sites, switch_epochs)
+    starts = tuple(found.starts())
     if not starts:
         raise NotCoveredError("no model on any cluster was trained first by enough of the runs")
-    found, traced, limit = nodes.found(), instance.traced_law, target.maximum_loss
+    nodes, traced, limit = found.nodes(), instance.traced_law, target.maximum_loss
     scale: Scale = "loss"
     if traced is None:
-        low, high = _reach(found, target.initial_loss, limit)
+        low, high = _reach(nodes, target.initial_loss, limit)
     else:
         limit, scale, (low, high) = traced.on_scale(limit), traced.scale, traced.law.seen
         room = 0.1 * (high - low) + 1e-6
         low, high = min(low, limit) - room, max(high, limit) + room
-    return Process(found, starts, limit, scale, target.maximum_epochs, low, high, abandon_at_start)
+    return Process(nodes, starts, limit, scale, target.maximum_epochs, low, high, abandon_at_start)
 
 
 def keeps_time(instance: Instance, data: Mapping[str, Collection[str]] | None = None) -> bool:
@@ -254,10 +250,11 @@ class _Sites:
         longest, target = 0.0, self.instance.target
         for epoch in range(1, target.maximum_epochs + 1):
             keep_time()
-            able = [pair for pair in self.pairs if epoch <= self.instance.model(pair[0]).last_epoch]
+            able = (pair for pair in self.pairs if epoch <= self.instance.model(pair[0]).last_epoch)
             times = [self.cost_and_time(pair, epoch)[1] for pair in able]
-            late = target.round_deadline is not None
-            longest += max((time for time in times if not (late and math.isinf(time))), default=0.0)
+            if target.round_deadline is not None:
+                times = list(filter(math.isfinite, times))
+            longest += max(times, default=0.0)
         return longest
 
 
@@ -313,13 +310,13 @@ class _Nodes:
                 number = self.number(0, _State(only=pair))
                 yield Start(number, losses, np.full(losses.size, 1 / losses.size))
 
-    def found(self) -> tuple[Node, ...]:
+    def nodes(self) -> tuple[Node, ...]:
         """All nodes that follow the starts."""
-        nodes, rules = [], self.instance.rules
+        found, rules = [], self.instance.rules
         for epoch, state in self.order:  # which grows on the way
             may_stop = rules.may_stop if state.site is None else rules.may_end(state.site[0])
-            nodes.append(Node(epoch, state.site, may_stop, tuple(self._trainings(epoch, state))))
-        return tuple(nodes)
+            found.append(Node(epoch, state.site, may_stop, tuple(self._trainings(epoch, state)), state.place))
+        return tuple(found)
 
     def _trainings(self, epoch: int, state: _State) -> Iterator[Training]:
         target, site = self.instance.target, state.site

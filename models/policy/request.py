@@ -1,16 +1,23 @@
-"""What is asked of planning a policy, and a table of the dynamic program as the file of a policy."""
+"""What is asked of planning a policy, the class of policies that keep T_max, and a table as a file.
 
+If K_max epochs at their least resources may exceed T_max, policies are restricted to at most K epochs of at
+most min(tau, T_max / K) each (`docs/policies`). K is chosen on a grid, which decides on how good the answer
+is, not on whether it holds. Where the law is only a proxy of the one that policies are counted under, it is
+the bolder one: if no policy of K epochs keeps the promise as counted, more are tried (`wider`).
+"""
+
+import functools
 import math
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from depl.models.policy.dynamic import Actions, Table
-from depl.models.policy.grid import Grid
-from depl.models.policy.prices import Price
-from depl.models.policy.process import Node, Process, process
+from depl.models.foundation.errors import NotCoveredError
+from depl.models.policy.dynamic import Actions, Price, Table, careful_table
+from depl.models.policy.grid import Expectations, Grid
+from depl.models.policy.process import Node, Process, keeps_time, process
 from depl.models.policy.result import PolicyResult, Rung
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import ClusterData
@@ -25,16 +32,29 @@ from depl.models.problem.policy import (
     StateOfRun,
 )
 
+_CELLS = 2_048
+"""Of the grid on which numbers of epochs are compared: set by hand, some tenths of a second each. On coarser
+ones the promise takes some epochs more than it has to."""
+
+_LOOKS = 8
+"""Numbers of epochs that are looked at before halving: set by hand, so that too few and too many are seen."""
+
+_WIDER = 1.25
+"""Growth of the number of epochs where the promise is not kept as counted: set by hand. From 25 epochs, too
+few for the family that needed it, it takes one step to enough of them, and four to 60."""
+
 
 @dataclass(frozen=True)
 class Request:
     """What is asked for; without ``failure_cost`` the price of a failure follows from that of a success.
 
-    Where T_max restricts the class of policies, ``round_deadline`` is that of each epoch [time], and
-    ``restriction`` says in words what they have in common.
+    Policies are planned under the law and within the limits of ``planned``. Where T_max restricts their
+    class, ``round_deadline`` is that of each epoch [time], and ``restriction`` says in words what they have
+    in common.
     """
 
     instance: Instance
+    planned: Instance
     rung: Rung = "optimal"
     failure_cost: float | None = None
     data: Mapping[str, Collection[str]] | None = None
@@ -48,15 +68,77 @@ class Request:
         """p = 1 - omega, rounded down."""
         return math.nextafter(float(self.instance.target.violation_budget), 0.0)
 
-    def chain(self, instance: Instance) -> Process:
-        """The process of what is asked for, under the law and within the limits of an instance."""
-        return process(instance, self.data, self.switch_epochs, abandon_at_start=self.abandon_at_start)
+    def chain(self) -> Process:
+        """The process of what is asked for."""
+        return process(self.planned, self.data, self.switch_epochs, abandon_at_start=self.abandon_at_start)
+
+    def within(self, epochs: int | None) -> "Request":
+        """The same among the policies of so many epochs, each of which has its share of T_max."""
+        target = self.planned.target
+        if epochs is None or target.maximum_time is None:
+            return self
+        share = target.maximum_time / epochs
+        shortest = share if target.round_deadline is None else min(share, target.round_deadline)
+        told = (
+            f"at most {epochs} epochs of at most {shortest:.6g} each, so that every run "
+            f"keeps maximum_time = {target.maximum_time:.6g}"
+        )
+        narrowed = self.planned.replace(maximum_epochs=epochs, round_deadline=shortest)
+        return replace(self, planned=narrowed, round_deadline=shortest, restriction=told)
 
     def answer(self, price: Price | None = None, policy: Policy | None = None, **told: Any) -> PolicyResult:
         """What is known so far: a policy that keeps the promise, or none yet."""
         rho, ratio = price or (None, None)
         given = {"restriction": self.restriction, "cells": policy.grid.cells if policy else 0, **told}
         return PolicyResult(self.instance, policy, failure_cost=rho, ratio=ratio, **given)
+
+
+def restriction(request: Request) -> int | None:
+    """How many epochs the policies have that are planned among; None where all policies keep T_max.
+
+    They are the fewest that keep the promise on a grid, as every epoch of more gets less time and so costs
+    more, or those that fail least if none do.
+    """
+    target = request.planned.target
+    if keeps_time(request.planned, request.data):
+        return None
+
+    @functools.cache
+    def failure(epochs: int) -> float:
+        found = request.within(epochs).chain()
+        if not trains(found):
+            return 1.0
+        return careful_table(found, Expectations(Grid.of(found, _CELLS), up=True)).failure
+
+    if not trains(request.within(1).chain()):  # one epoch has the longest share
+        raise NotCoveredError(
+            f"no epoch can be trained within maximum_time = {target.maximum_time:.6g} and the "
+            "round deadline, so there is no policy that trains; raise them"
+        )
+    # More epochs fail less often until some model is too slow for its share, so failures are looked at here
+    # and there from few on, and halved down to the first number.
+    looks = [1 + round(look * (target.maximum_epochs - 1) / _LOOKS) for look in range(_LOOKS + 1)]
+    high = next((epochs for epochs in looks if failure(epochs) <= request.budget), None)
+    if high is None:
+        return min(looks, key=failure)
+    low = max((epochs for epochs in looks if epochs < high), default=0)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if failure(middle) <= request.budget else (middle, high)
+    return high
+
+
+def wider(epochs: int, most: int) -> Iterator[int]:
+    """A number of epochs, and more and more: for laws under which more is asked than on the grid."""
+    yield epochs
+    while epochs < most:
+        epochs = min(most, math.ceil(_WIDER * epochs))
+        yield epochs
+
+
+def trains(chain: Process) -> bool:
+    """Whether there is a first epoch that keeps its deadline."""
+    return any(chain.nodes[start.node].trainings for start in chain.starts)
 
 
 def policy_of(

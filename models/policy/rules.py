@@ -18,7 +18,7 @@ from depl.models.foundation.tolerances import ATOM_TOLERANCE
 from depl.models.policy.decisions import Continue, Decision, Reason, Stop, Switch
 from depl.models.policy.ledger import first_index, next_index
 from depl.models.problem.plan import Plan
-from depl.models.problem.policy import STOP, Policy, PolicyNode
+from depl.models.problem.policy import STOP, NextEpoch, Policy, PolicyNode, Row
 
 if TYPE_CHECKING:  # it comes with numpy
     from depl.models.problem.instance import Instance
@@ -44,39 +44,16 @@ class Standing(NamedTuple):
     note: Mapping[str, Any] | None = None
 
 
-class Training(NamedTuple):
-    """What one more epoch trains, costs and does: l' = shift + retention * l + noise."""
-
-    model: str
-    cluster: str
-    price: float
-    shift: float
-    retention: float
-    following: int
-
-
-class Place(NamedTuple):
-    """Where a run may stand, but for its loss: rows as their last indices, and beside them the actions."""
-
-    epoch: int
-    model: str | None
-    cluster: str | None
-    may_stop: bool
-    trainings: tuple[Training, ...]
-    upto: tuple[int, ...]
-    actions: tuple[int, ...]
-
-
 class _At(NamedTuple):
-    """A place by its number, the loss on the scale of the law if it was seen, and what is trained next."""
+    """A node by its number, the loss on the scale of the law if it was seen, and what is trained next."""
 
     number: int
     scaled: float | None
-    training: Training | None
+    training: NextEpoch | None
 
 
 class Rules(NamedTuple):
-    """All that decides on a run, as a policy has it; ``last`` is K_max, and places are its nodes."""
+    """All that decides on a run, as a policy has it; ``last`` is K_max."""
 
     name: str
     instance: str
@@ -89,23 +66,34 @@ class Rules(NamedTuple):
     ledger: bool
     last: int
     start: int
-    places: tuple[Place, ...]
+    nodes: tuple[PolicyNode, ...]
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 of all that decides; policies that differ in what is claimed of them alone share it."""
-        return sha256(repr(tuple(self[1:])).encode()).hexdigest()
+        """SHA-256 of all that decides; policies that differ in what is claimed of them alone share it.
+
+        Logs hold it, so the text that is hashed stays as it is.
+        """
+        nodes = [
+            f"Place(epoch={node.epoch}, model={node.model!r}, cluster={node.cluster!r}, "
+            f"may_stop={node.may_stop}, trainings={node.trainings!r}, "
+            f"upto={tuple(row.upto for row in node.rows)}, "
+            f"actions={tuple(row.action for row in node.rows)})".replace("NextEpoch(", "Training(")
+            for node in self.nodes
+        ]
+        told = ", ".join([*map(repr, self[1:-1]), f"({', '.join(nodes)}{',' * (len(nodes) == 1)})"])
+        return sha256(f"({told})".encode()).hexdigest()
 
     @property
     def sites(self) -> set[tuple[str, str]]:
         """Models and clusters that may be trained."""
-        return {(item.model, item.cluster) for place in self.places for item in place.trainings}
+        return {(item.model, item.cluster) for node in self.nodes for item in node.trainings}
 
     @property
     def begins_unseen(self) -> bool:
         """Whether a run may begin without its l(0): it trains then, and the epoch retains nothing of it."""
-        place = self.places[self.start]
-        return place.actions[-1] != STOP and all(item.retention == 0 for item in place.trainings)
+        node = self.nodes[self.start]
+        return node.rows[-1].action != STOP and all(item.retention == 0 for item in node.trainings)
 
     def arrive(
         self,
@@ -123,7 +111,7 @@ class Rules(NamedTuple):
             )
         training = None if before is None else before.at.training
         number = self.start if training is None else training.following
-        place, cost = self.places[number], 0.0 if before is None else before.cost
+        node, cost = self.nodes[number], 0.0 if before is None else before.cost
         cost += 0.0 if training is None else training.price
         if loss is None and self.begins_unseen:
             return self._next(number, None, self.cells - 1, cost, math.nan)
@@ -134,62 +122,57 @@ class Rules(NamedTuple):
                 "loss",
             )
         if not math.isfinite(loss):
-            return Standing(Stop("abandoned", place.epoch, loss, DIVERGED), cost, _At(number, None, None))
-        scaled = self._scaled(place, loss)
+            return Standing(Stop("abandoned", node.epoch, loss, DIVERGED), cost, _At(number, None, None))
+        scaled = self._scaled(node, loss)
         index = self._index(None if before is None else before.ledger, before and before.at, scaled)
-        if before is None and not place.may_stop and self.begins_unseen:
+        if before is None and not node.may_stop and self.begins_unseen:
             index = min(index, self.cells - 1)  # nothing depends on l(0), wherever the losses of the law end
         return self._next(number, scaled, index, cost, loss)
 
     def why(self, standing: Standing) -> str:
         """The losses for which the same is decided; empty where the loss had no part in it."""
         number, scaled, _ = standing.at
-        index, place = standing.ledger, self.places[number]
-        if index is None or index >= self.cells or self._is_met(place, scaled) or self.cells == 1:
+        index, node = standing.ledger, self.nodes[number]
+        if index is None or index >= self.cells or self._is_met(node, scaled) or self.cells == 1:
             return ""  # with one cell, as of a plan, the same is decided at any loss above the target
-        row = bisect_left(place.upto, index)
-        high = self._loss(place.upto[row])
+        row = _row(node, index)
+        high = self._loss(node.rows[row].upto)
         held = f", which counts as at most {self._loss(index)}" if self.ledger else ""
         if row == 0:
             return f"{held}; so up to {high}"
-        return f"{held}; so from {self._loss(place.upto[row - 1] + 1)} to {high}"
+        return f"{held}; so from {self._loss(node.rows[row - 1].upto + 1)} to {high}"
 
     def _next(self, number: int, scaled: float | None, index: int, cost: float, loss: float) -> Standing:
-        """What is decided at a place."""
-        place = self.places[number]
-        if not self._is_met(place, scaled) and index < self.cells:
-            action = place.actions[bisect_left(place.upto, index)]
-            if action != STOP:
-                training = place.trainings[action]
-                site = training.model, training.cluster
-                stays = place.model is None or (place.model, place.cluster) == site
-                decision = (Continue if stays else Switch)(*site, place.epoch, loss)
-                return Standing(decision, cost, _At(number, scaled, training), index)
-        return Standing(self._stop(place, scaled, index, loss), cost, _At(number, scaled, None), index)
+        """What is decided at a node."""
+        node = self.nodes[number]
+        met, beyond = self._is_met(node, scaled), index >= self.cells
+        action = STOP if met or beyond else node.rows[_row(node, index)].action
+        if action != STOP:
+            training = node.trainings[action]
+            site = training.model, training.cluster
+            stays = node.model is None or (node.model, node.cluster) == site
+            decision = (Continue if stays else Switch)(*site, node.epoch, loss)
+            return Standing(decision, cost, _At(number, scaled, training), index)
+        reason: Reason = "deadline" if node.epoch == self.last and not beyond else "abandoned"
+        if met or (node.may_stop and index <= self.target):
+            reason, beyond = "reached", False
+        stop = Stop(reason, node.epoch, loss, BEYOND if beyond else "")
+        return Standing(stop, cost, _At(number, scaled, None), index)
 
-    def _stop(self, place: Place, scaled: float | None, index: int, loss: float) -> Stop:
-        low = place.may_stop and index <= self.target
-        reason: Reason = "deadline" if place.epoch == self.last else "abandoned"
-        if low or self._is_met(place, scaled):
-            reason = "reached"
-        elif index >= self.cells:
-            return Stop("abandoned", place.epoch, loss, BEYOND)
-        return Stop(reason, place.epoch, loss)
+    def _is_met(self, node: PolicyNode, scaled: float | None) -> bool:
+        return scaled is not None and node.may_stop and scaled <= self.limit + ATOM_TOLERANCE
 
-    def _is_met(self, place: Place, scaled: float | None) -> bool:
-        return scaled is not None and place.may_stop and scaled <= self.limit + ATOM_TOLERANCE
-
-    def _scaled(self, place: Place, loss: float) -> float:
+    def _scaled(self, node: PolicyNode, loss: float) -> float:
         """A finite loss on the scale of the law; a loss without a logarithm is below all others."""
         if self.scale == "loss":
             return loss
         if loss > 0:
             return math.log(loss)
-        if place.may_stop:
+        if node.may_stop:
             return -math.inf
         raise InvalidInputError(
             f"is {loss:g}, of which there is no logarithm, and the policy is planned on logarithms of the "
-            f"loss; {place.model or 'the model'} may not be the last, so that it does not count as met: "
+            f"loss; {node.model or 'the model'} may not be the last, so that it does not count as met: "
             "check the evaluation",
             "loss",
         )
@@ -212,21 +195,17 @@ class Rules(NamedTuple):
             return "any"
 
 
+def _row(node: PolicyNode, index: int) -> int:
+    """The row that an index is looked up in."""
+    return bisect_left(node.rows, index, key=lambda row: row.upto)
+
+
 def policy_rules(policy: Policy) -> Rules:
     """The rules of a policy."""
     grid = policy.grid
     scale = grid.scale, grid.origin, grid.step, grid.cells, grid.target, grid.limit
     state = policy.state == "ledger", policy.maximum_epochs, policy.start
-    return Rules(policy.name, policy.instance, *scale, *state, tuple(map(_place, policy.nodes)))
-
-
-def _place(node: PolicyNode) -> Place:
-    trainings = tuple(
-        Training(item.model, item.cluster, item.price, item.shift, item.retention, item.following)
-        for item in node.trainings
-    )
-    rows = tuple(row.upto for row in node.rows), tuple(row.action for row in node.rows)
-    return Place(node.epoch, node.model, node.cluster, node.may_stop, trainings, *rows)
+    return Rules(policy.name, policy.instance, *scale, *state, policy.nodes)
 
 
 def plan_rules(plan: Plan, instance: "Instance") -> Rules:
@@ -240,21 +219,31 @@ def plan_rules(plan: Plan, instance: "Instance") -> Rules:
         If the plan is none of the instance, or its last model may not be the last.
     """
     plan.check_names(instance)
-    rules, prices = instance.rules, _prices(instance, plan)
-    model, cluster, may_stop = instance.target.initial_model, None, rules.may_stop
-    places = []
-    for number, epoch in enumerate(plan.epochs):
-        training = Training(epoch.model, epoch.cluster, prices[number], 0.0, 0.0, number + 1)
-        places.append(Place(number, model, cluster, may_stop, (training,), (0,), (0,)))
-        model, cluster, may_stop = epoch.model, epoch.cluster, rules.may_end(epoch.model)
+    rules, prices, last = instance.rules, _prices(instance, plan), len(plan.epochs)
+    trained = [(epoch.model, epoch.cluster, rules.may_end(epoch.model)) for epoch in plan.epochs]
+    places = [(instance.target.initial_model, None, rules.may_stop), *trained]
+    model, _, may_stop = places[-1]
     if not may_stop:
         ending = "without an epoch" if model is None else f"with {model!r}, which may not be the last model"
         raise InvalidInputError(f"ends {ending}; make another plan", "plan")
-    last = len(plan.epochs)
-    places.append(Place(last, model, cluster, may_stop, (), (0,), (STOP,)))
+    steps = [
+        (NextEpoch(model=to[0], cluster=to[1], price=price, shift=0.0, retention=0.0, following=number),)
+        for number, (to, price) in enumerate(zip(trained, prices, strict=True), start=1)
+    ]
+    nodes = tuple(
+        PolicyNode(
+            epoch=number,
+            model=model,
+            cluster=cluster,
+            may_stop=may_stop,
+            trainings=step,
+            rows=(Row(upto=0, action=0 if step else STOP),),
+        )
+        for number, ((model, cluster, may_stop), step) in enumerate(zip(places, [*steps, ()], strict=True))
+    )
     one_cell = 0.0, math.inf, 1, _NO_TARGET, instance.target.maximum_loss, False
     name = f"plan of {last} epochs for {instance.name}"
-    return Rules(name, instance.fingerprint, "loss", *one_cell, last, 0, tuple(places))
+    return Rules(name, instance.fingerprint, "loss", *one_cell, last, 0, nodes)
 
 
 def _prices(instance: "Instance", plan: Plan) -> list[float]:

@@ -123,8 +123,8 @@ def sparing(shipped_fits, monkeypatch):
     def diagnosed(traces, rng, resamples=0):
         return own(traces, rng, resamples=19)
 
-    def fitted(traces, rng, *, constant=False):
-        return fit(traces, rng, resamples=19, constant=constant)
+    def fitted(traces, rng):
+        return fit(traces, rng, resamples=19)
 
     monkeypatch.setattr(diagnosis, "diagnose", diagnosed)
     monkeypatch.setattr(fitting, "fit_traces", fitted)

@@ -37,7 +37,7 @@ from depl.models.estimation.binomial import allowed_exceedances, binomial_tail, 
 from depl.models.estimation.certificate import loss_bound
 from depl.models.estimation.independence import independence
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.policy import counted_planner, planning
+from depl.models.policy import planning
 from depl.models.policy.grid import rounded_indices
 from depl.models.problem.allocation import allocate
 from depl.models.problem.epochs import FinalLoss, Load, Term
@@ -106,7 +106,7 @@ def test_a_lesson_with_its_solutions_runs_to_its_end_as_a_plain_script(lesson, t
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "Agg")
     monkeypatch.setattr(fitted, "_RESAMPLES", 9)  # for p-values of fits, of which no lesson speaks
-    monkeypatch.setattr(counted_planner, "_STEP", 16)  # fewer fixed plans are counted
+    monkeypatch.setattr(planning, "_STEP", 16)  # fewer fixed plans are counted
     monkeypatch.setattr(planning, "GRIDS", (2048, 32768))  # on these cells, too, what lessons assert holds
     code, out, complaints = run_here(filled_in(lesson, solutions()))
     assert code == 0, complaints

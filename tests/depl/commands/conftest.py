@@ -18,7 +18,7 @@ from depl.models.traces.table import Traces, joined
 from tests.cases import fit_cases, lost_run_cases
 from tests.cases.fit_cases import SETUP, drawn
 from tests.cases.policy_cases import TWO
-from tests.cases.policy_files import branches, by_hand, replayed
+from tests.cases.policy_files import by_hand
 
 FULL = SETUP["models"][0]
 NET = {
@@ -50,12 +50,10 @@ def documents(tmp_path_factory, tiny, tiny_optimum):
         "strict.json": TWO.replace(quantile_level=0.999).to_json(),
         "easy.json": TWO.replace(quantile_level=0.2).to_json(),
         "policy.json": by_hand().to_json(),
-        "replayed.json": replayed().to_json(),
     }
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8")
-    traces = {"runs": drawn(), "late": fit_cases.without_first_epoch(drawn()), "tree": branches()}
-    traces["branch"] = branches("b", (1,))
+    traces = {"runs": drawn(), "late": fit_cases.without_first_epoch(drawn())}
     traces |= {f"few{runs}": drawn(runs) for runs in (1, 4, 7)}
     traces["both"] = joined([drawn(), begun(drawn(10, prefix="other"))])
     for name, found in traces.items():

@@ -43,13 +43,6 @@ epochs without a switch are told with the bound
 $ policy solve two.json --switch-epochs 2
 and switch only after epochs 2;
 
-runs that are replayed are counted by how they ended
-$ policy replay replayed.json tree.csv --json
-{"ends": {"reached": 3, "beyond": 1}, "cost": 2.75}
-$ policy replay replayed.json branch.csv
-= 2
-run 'b/1', epoch 2
-
 each decision has its exit code and says why
 > run.jsonl {"epoch": 0, "loss": 1.0}
 > run.jsonl {"epoch": 1, "loss": 0.82}

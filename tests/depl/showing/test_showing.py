@@ -23,9 +23,8 @@ from depl.models.estimation.diagnosis import diagnose
 from depl.models.evaluation.evaluate import epoch_times
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.interval import Interval
-from depl.models.policy.replay import replay
+from depl.models.policy.follow import Simulation
 from depl.models.policy.result import PolicyResult
-from depl.models.policy.simulation import Simulation
 from depl.models.problem.plan import ClusterData
 from depl.models.problem.units import Units
 from depl.models.solving.replanning import State
@@ -41,7 +40,7 @@ from depl.showing.parts import Fact, Rounding, promised
 from depl.showing.runs import Fitted
 from tests.cases.fit_cases import drawn
 from tests.cases.memory_cases import instance_of
-from tests.cases.policy_files import branches, by_hand, replayed
+from tests.cases.policy_files import by_hand
 from tests.cases.traced_law_cases import halves
 from tests.problems import plan
 
@@ -78,7 +77,6 @@ def shown(tmp_path_factory):
         "PolicyResult": policy_result(instance),
         "PolicyReport": PolicyReport((passed("rows", "<all>"),), None, policy()),
         "Simulation": SIMULATION,
-        "Replay": replay(replayed(), branches()),
         "Evaluation": depl.evaluate(instance, result.plan),
         "Front": depl.front(instance, "loss", between=(4, 15), points=3),
         "Report": depl.check(instance, result.plan),

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from depl.models.estimation.reachable import Reach, reachable
+from depl.models.estimation.advice import Reach, reachable
 from depl.models.traces.log_rules import counted_as_lost
 from depl.models.traces.table import Traces, joined
 

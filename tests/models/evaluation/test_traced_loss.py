@@ -177,7 +177,7 @@ def test_a_run_with_two_such_stages_lends_the_first():
 
 def test_the_runs_that_carry_a_level_are_those_that_cannot_be_one_fewer():
     """Of n that met the target and d that diverged; with a confidence the upper end for d of n + d counts."""
-    for level, confidence, lost in itertools.product((0.5, 0.8, 0.937, 0.95), (None, 0.5, 0.95), (0, 1, 3)):
+    for level, confidence, lost in itertools.product((0.5, 0.8, 0.937, 0.95), (None, 0.6, 0.95), (0, 1, 3)):
         omega, needed = Fraction(repr(level)), runs_to_carry(level, confidence, lost)
 
         def carried(runs, omega=omega, confidence=confidence, lost=lost):
@@ -189,6 +189,7 @@ def test_the_runs_that_carry_a_level_are_those_that_cannot_be_one_fewer():
         assert needed == 1 or not carried(needed - 1)
     # the classical sample sizes for one failure and for three
     assert [runs_to_carry(0.95, 0.95, lost) + lost for lost in (0, 1, 3)] == [59, 93, 153]
+    assert runs_to_carry(0.5, 0.5) == 2  # one ties, and promises count ends rounded up
 
 
 # --- steps ------------------------------------------------------------------------------------------------

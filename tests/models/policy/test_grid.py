@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 import depl
-from depl.models.policy import densities
+from depl.models.policy import grid as gridding
 from depl.models.policy.dynamic import lower, upper
 from depl.models.policy.grid import Expectations, Grid, correlation_error, lattice_unit, noise_cells
 from depl.models.policy.ledger import EDGE
@@ -115,7 +115,7 @@ class TwoModes(Law, frozen=True, kw_only=True, tag="two_modes"):
 
 @pytest.fixture(autouse=True)
 def _few(monkeypatch):
-    monkeypatch.setattr(densities, "_SUB_CELLS", 2**14)
+    monkeypatch.setattr(gridding, "_SUB_CELLS", 2**14)
     monkeypatch.setattr(policy_noise, "_PARTS", 2**14)
 
 
@@ -161,17 +161,17 @@ def test_beside_two_densities_atoms_are_mixed(monkeypatch):
     low = (index - 1 + EDGE) * GRID.step
     exact = 0.5 * sum(probability((HALF, CUT), low - x, low - x + GRID.step) for x in (-0.25, 0.5))
     assert exact * 0.98 - 2e-4 <= found.masses[index - found.first] <= exact + 1e-10
-    cells, mixed = densities.Range(GRID.step, index, index + 20, True), np.array([[-0.25, 0.5], [0.5, 0.5]])
-    masses, ends = densities.masses_of_two(tuple(mixed), (HALF, CUT), cells, lumped=True), cells.ends()
+    cells, mixed = gridding.Range(GRID.step, index, index + 20, True), np.array([[-0.25, 0.5], [0.5, 0.5]])
+    masses, ends = gridding.masses_of_two(tuple(mixed), (HALF, CUT), cells, lumped=True), cells.ends()
     for cell, low in ((0, -9.0), (9, float(ends[9]))):
         exact = 0.5 * sum(probability((HALF, CUT), low - x, ends[cell + 1] - x) for x in (-0.25, 0.5))
         assert exact * 0.98 - 2e-4 <= masses[cell] <= exact + 1e-10
-    alone = densities.masses_of_one(tuple(mixed), HALF, cells, lumped=True)
+    alone = gridding.masses_of_one(tuple(mixed), HALF, cells, lumped=True)
     tails = HALF.law.survival(-2 * np.subtract.outer(ends, mixed[0])).mean(axis=1)  # P(half + atom <= end)
     assert alone == pytest.approx(np.diff(tails[1:], prepend=0.0), abs=1e-10)
-    placed = densities._placed(np.ones(2), index + 1, replace(cells, last=index + 3))
+    placed = gridding._placed(np.ones(2), index + 1, replace(cells, last=index + 3))
     assert placed.tolist() == [0, 1, 1, 0]
-    monkeypatch.setattr(densities, "_SUB_CELLS", 1)
+    monkeypatch.setattr(gridding, "_SUB_CELLS", 1)
     assert noise_cells((HALF, CUT), GRID, up=True).masses.sum() < 1
 
 

@@ -12,9 +12,8 @@ from scipy import stats
 import depl
 from depl.instances.spent_promise import COSTS, VIOLATION, spent_promise
 from depl.models.policy import follow, planning
+from depl.models.policy.follow import RISK, Simulation, _bernstein, replay, simulate
 from depl.models.policy.planning import solve_policy
-from depl.models.policy.replay import replay
-from depl.models.policy.simulation import RISK, Simulation, _bernstein, simulate
 from depl.models.problem.laws import Empirical
 from depl.models.problem.policy import STOP, Policy
 from depl.models.risk.sampling import both_ends
@@ -226,10 +225,9 @@ def test_every_seed_is_followed_along_the_decisions_of_the_policy():
         ("c", 2, 1, 3.0, "reached"),  # 0.9 would do, but big may not be the last
         ("d", 0, None, 0.0, "beyond"),  # 5.0 is above the grid
     ]
-    assert (found.delivered, found.cost, found.per_success) == (0.75, 2.75, 11 / 3)
+    assert (found.delivered, found.cost) == (0.75, 2.75)
     tables = pytest.approx((0.19412, 0.99369), abs=1e-5)  # of Clopper and Pearson
     assert found.delivered_interval == tables
-    assert found.cost_interval[0] < 2.75 < found.cost_interval[1]
 
 
 def of_one_seed(*trained, first=0):

@@ -13,16 +13,14 @@ from depl.instances.setups import load_setup
 from depl.instances.training.recorded import recorded_traces
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.policy import counted as counting
-from depl.models.policy import counted_planner, planning, time_limit
+from depl.models.policy import planning, request
 from depl.models.policy.counted import counted
-from depl.models.policy.counted_planner import Caps, capped, proxy
-from depl.models.policy.dynamic import Table
+from depl.models.policy.dynamic import Price, Table
+from depl.models.policy.follow import simulate
 from depl.models.policy.grid import Grid
-from depl.models.policy.planning import solve_policy
-from depl.models.policy.prices import Price
+from depl.models.policy.planning import Caps, capped, proxy, solve_policy
 from depl.models.policy.process import keeps_time, process
 from depl.models.policy.request import Request, policy_of
-from depl.models.policy.simulation import simulate
 from depl.models.problem.laws import Normal
 from depl.models.problem.policy import STOP
 from depl.models.solving.result import Termination
@@ -150,7 +148,7 @@ def test_upper_bounds_of_a_policy_are_never_rounded_down():
 @pytest.fixture(autouse=True)
 def _small(monkeypatch):
     monkeypatch.setattr(planning, "GRIDS", (16_384,))
-    monkeypatch.setattr(time_limit, "_CELLS", 256)
+    monkeypatch.setattr(request, "_CELLS", 256)
 
 
 def limited(maximum_time, **target):
@@ -249,7 +247,7 @@ def of_all_ways(caps):
     )
     start = next(number for number, item in enumerate(chain.starts) if chain.nodes[item.node].trainings)
     table = Table(actions, start, 1e3, 0.7, 1e3)
-    return policy_of(Request(CROSSED), chain, grid, table, Price(1e3, None), "observed")
+    return policy_of(Request(CROSSED, CROSSED), chain, grid, table, Price(1e3, None), "observed")
 
 
 def test_there_is_an_answer_as_soon_as_a_fixed_plan_keeps_the_promise(monkeypatch):
@@ -259,7 +257,7 @@ def test_there_is_an_answer_as_soon_as_a_fixed_plan_keeps_the_promise(monkeypatc
         best.append(search.value)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(counted_planner._Search, "narrowed", interrupted)
+    monkeypatch.setattr(planning._Search, "narrowed", interrupted)
     found = solve_policy(SHORT)
     assert best == [pytest.approx(found.objective)]
     assert found.termination is Termination.INTERRUPTED
