@@ -10,7 +10,6 @@ much they end off it.
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -63,24 +62,6 @@ AGES = (5, 10, 20)
 
 MOST_ATOMS = 40
 """Most deviations in an instance; neighbours become the greatest of them."""
-
-
-class Deviations(NamedTuple):
-    """What was seen of plans held out, both ascending, on the scale of the law.
-
-    Attributes
-    ----------
-    plans : float array (d,)
-        Mean of the runs of a plan less the mean of the law, at one or more ages of it.
-    runs : float array (r,)
-        Runs less the mean of their plan, as if that were known: n runs count sqrt(n / (n - 1)) times.
-    held_out : int
-        How many plans the deviations are of; those of one plan at several ages are no independent evidence.
-    """
-
-    plans: FloatArray
-    runs: FloatArray
-    held_out: int
 
 
 def fit_affine(
@@ -165,21 +146,23 @@ def margin(traces: Traces, metric: str, scale: Scale, care: float) -> tuple[floa
     if len(traces.by_schedule()) < max(2, plans_needed(care)):
         return ()
     # the folds are part of the method: the same traces give the same margin
-    return careful_deviations(plan_deviations(traces, np.random.default_rng(0), metric, scale), care)
+    return careful(*plan_deviations(traces, np.random.default_rng(0), metric, scale), care)
 
 
 def plan_deviations(
     traces: Traces, rng: np.random.Generator, metric: str = "loss", scale: Scale = "loss"
-) -> Deviations:
+) -> tuple[FloatArray, FloatArray, int]:
     """How at least two plans, and runs of them, ended off a law that was fitted to other plans.
 
-    For every plan at the ages of `AGES` that it reaches, and at its end; what lies outside the support of the
-    other plans is left out. The chance of the runs of a plan is in its own deviation, too. ``rng`` deals the
-    plans into `FOLDS`.
+    Returned are the means of the runs of a plan less that of the law, at the ages of `AGES` that it reaches
+    and at its end, with the chance of the runs in them, and without what lies outside the support of the
+    other plans; runs less the mean of their plan, as if that were known (n runs count sqrt(n / (n - 1))
+    times); and how many plans were held out: several ages of one are no independent evidence. Both ascend, on
+    the scale of the law. ``rng`` deals the plans into `FOLDS`.
     """
     plans = list(traces.by_schedule().items())
     order, table = rng.permutation(len(plans)), traces.matrix(metric)
-    found, within, held_out = list[float](), list[FloatArray](), 0
+    found, within, held_out = list[float](), [np.zeros(0)], 0
     for fold in range(min(FOLDS, len(plans))):
         held = [plans[index] for index in order[fold::FOLDS]]
         away = np.isin(np.arange(len(traces.runs)), np.concatenate([runs for _, runs in held]))
@@ -194,22 +177,21 @@ def plan_deviations(
                 found.append(float(seen.mean()) - expected)
                 if len(seen) > 1:
                     within.append((seen - seen.mean()) * math.sqrt(len(seen) / (len(seen) - 1)))
-    return Deviations(np.sort(found), np.sort(np.concatenate([np.zeros(0), *within])), held_out)
+    return np.sort(found), np.sort(np.concatenate(within)), held_out
 
 
-def careful_deviations(deviations: Deviations, care: float) -> tuple[float, ...]:
+def careful(plans: FloatArray, runs: FloatArray, held_out: int, care: float) -> tuple[float, ...]:
     """What runs deviate by, around what ``care`` of the plans do not exceed: a high quantile.
 
     It counts the next plan beside those held out; none where fewer than `plans_needed` were. At most
     `MOST_ATOMS`, ascending, on the scale of the law.
     """
-    plans, held = deviations.plans, deviations.held_out
-    if held < plans_needed(care):
+    if held_out < plans_needed(care):
         return ()
     # rank ceil((p + 1) care) of p plans, as a share of all their deviations
-    share = decimal(care) * (held + 1) / held
+    share = decimal(care) * (held_out + 1) / held_out
     most = max(0.0, float(plans[math.ceil(share * plans.size) - 1]))
-    runs = deviations.runs if deviations.runs.size else np.zeros(1)
+    runs = runs if runs.size else np.zeros(1)
     size = math.ceil(runs.size / MOST_ATOMS)
     # of every group; the lowest group takes what is left over
     greatest = runs[::-1][: runs.size // size * size : size][::-1]

@@ -72,18 +72,7 @@ def verdict(exceedances: int, runs: int, level: float, confidence: float) -> Ver
 
 
 def binomial_tail(exceedances: int, runs: int, violation: Fraction) -> Fraction:
-    """P(X <= exceedances) among ``runs`` runs that exceed with probability ``violation``, exactly.
-
-    Raises
-    ------
-    InvalidInputError
-        If there is no run, more exceed than there are, or the probability is not in [0, 1].
-    """
-    _check_counts(exceedances, runs)
-    if not 0 <= violation <= 1:
-        raise InvalidInputError(f"must be a probability, not {violation}", ".violation")
-    if violation == 1:
-        return Fraction(int(exceedances == runs))
+    """P(X <= exceedances) among ``runs`` runs that exceed with probability ``violation`` < 1, exactly."""
     hit, miss = violation.numerator, violation.denominator - violation.numerator
     term = miss**runs
     total = term

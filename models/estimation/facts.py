@@ -69,27 +69,6 @@ def three_facts(traces: Traces, rng: np.random.Generator, metric: str = "loss") 
     }
 
 
-def opposite_share(losses: FloatArray, pairs: Sequence[tuple[int, int]], weights: FloatArray) -> FloatArray:
-    """Share of pairs of columns with a falling mean and a rising standard deviation.
-
-    Parameters
-    ----------
-    losses : float array (r, e)
-    pairs : sequence of (int, int)
-        Earlier and later column.
-    weights : float array (b, r)
-        How often each run counts; one result per row.
-    """
-    total = weights.sum(axis=1, keepdims=True)
-    centred = losses - losses.mean(axis=0)
-    means = weights @ centred / total
-    variances = weights @ centred**2 / total - means**2
-    actual = means + losses.mean(axis=0)
-    early, late = (np.array(side) for side in zip(*pairs, strict=True))
-    opposite = (actual[:, late] < actual[:, early]) & (variances[:, late] > variances[:, early])
-    return np.asarray(opposite.mean(axis=1))
-
-
 def _spread(schedule: Schedule, losses: FloatArray) -> dict[str, Any]:
     last = losses[:, -1]
     lower, upper = np.quantile(last, [TAIL, 1 - TAIL]).tolist()
@@ -117,10 +96,25 @@ def _trend(
     schedule: Schedule, losses: FloatArray, pairs: Sequence[tuple[int, int]], rng: np.random.Generator
 ) -> dict[str, Any]:
     weights = resampling_weights(len(losses), rng, _RESAMPLES)
-    bounds = np.quantile(opposite_share(losses, pairs, weights), [0.025, 0.975]).tolist()
-    share = float(opposite_share(losses, pairs, np.ones((1, len(losses))))[0])
+    bounds = np.quantile(_opposite_share(losses, pairs, weights), [0.025, 0.975]).tolist()
+    share = float(_opposite_share(losses, pairs, np.ones((1, len(losses))))[0])
     told = {"schedule": schedule_label(schedule), "pairs": len(pairs), "share": share}
     return {**told, "bounds": Interval(*bounds)}
+
+
+def _opposite_share(losses: FloatArray, pairs: Sequence[tuple[int, int]], weights: FloatArray) -> FloatArray:
+    """Share of pairs of columns with a falling mean and a rising standard deviation.
+
+    Rows of ``weights`` say how often each run counts; there is a share for each of them.
+    """
+    total = weights.sum(axis=1, keepdims=True)
+    centred = losses - losses.mean(axis=0)
+    means = weights @ centred / total
+    variances = weights @ centred**2 / total - means**2
+    actual = means + losses.mean(axis=0)
+    early, late = (np.array(side) for side in zip(*pairs, strict=True))
+    opposite = (actual[:, late] < actual[:, early]) & (variances[:, late] > variances[:, early])
+    return np.asarray(opposite.mean(axis=1))
 
 
 def _pairs(schedule: Schedule) -> Iterator[tuple[int, int]]:

@@ -398,10 +398,10 @@ def _parts(seen: Observations, traces: Traces, by: FitBy) -> Iterator[tuple[Comb
             yield Combination(*place, label), np.where(here, seen.improvements, np.nan)[member]
 
 
-def _expected(seen: Observations, model: str, rng: np.random.Generator) -> FloatArray | None:
-    """The curve of a model at all epochs, where switches to it were not evaluated before training."""
+def _expected(seen: Observations, model: str, rng: np.random.Generator) -> FloatArray:
+    """The curve of a model at all epochs, if a switch to it was not evaluated before training; else zeros."""
     if not np.isnan(seen.start[seen.switched & (seen.model == model)]).any():
-        return None
+        return np.zeros(seen.epochs.size)
     own = np.where(seen.trained(model), seen.improvements, np.nan)
     return fit_curve(own, seen.epochs, rng, resamples=1).at(seen.epochs)
 

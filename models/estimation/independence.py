@@ -75,7 +75,8 @@ class Independence:
 
     def violation(self, nominal: float) -> float:
         """What a promised violation becomes at this variance ratio, for normal increments."""
-        return normal_violation(nominal, self.variance_ratio.value)
+        ratio = self.variance_ratio.value
+        return float(special.ndtr(special.ndtri(nominal) / math.sqrt(ratio))) if ratio else 0.0
 
 
 def independence(
@@ -125,21 +126,6 @@ def independence(
         start_correlation=tested[1] if gram[0, 0] > 0 else None,
         deviations=tuple(np.sqrt(np.diag(gram)[1:] / freedom).tolist()),
     )
-
-
-def normal_violation(nominal: float, ratio: float) -> float:
-    """What a violation of ``nominal`` becomes when the variance of a normal sum is ``ratio`` times as large.
-
-    Raises
-    ------
-    InvalidInputError
-        If ``nominal`` is no probability inside (0, 1), or the ratio not positive.
-    """
-    if not 0 < nominal < 1 or not 0 < ratio < math.inf:
-        raise InvalidInputError(
-            f"needs a probability inside (0, 1) and a positive ratio, not {nominal} and {ratio}"
-        )
-    return float(special.ndtr(special.ndtri(nominal) / math.sqrt(ratio)))
 
 
 def _centred(block: FloatArray) -> FloatArray:

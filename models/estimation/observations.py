@@ -66,35 +66,21 @@ class Observations(NamedTuple):
         here = self.model == model
         return np.asarray(here & (self.cluster == cluster) if cluster else here)
 
-    def jumps_of(
-        self, previous: str, following: str, expected: FloatArray | None = None
-    ) -> tuple[FloatArray, int]:
+    def jumps_of(self, previous: str, following: str, expected: FloatArray) -> tuple[FloatArray, int]:
         """The loss changes of all switches between two models, and how many of them are estimated.
 
         Parameters
         ----------
-        expected : float array (K,), optional
+        expected : float array (K,)
             Expected improvement of ``following`` at every epoch, for switches after which the loss was
             not evaluated before training [loss].
-
-        Raises
-        ------
-        InvalidInputError
-            If such a switch occurs and ``expected`` is not given.
         """
         runs, columns = np.nonzero(self.switched & (self.model == following))
         chosen = self.model[runs, columns - 1] == previous
         runs, columns = runs[chosen], columns[chosen]
-        before, start = self.before[runs, columns], self.start[runs, columns]
+        start, estimated = self.start[runs, columns], self.end[runs, columns] + expected[columns]
         unseen = np.isnan(start)
-        if unseen.any() and expected is None:
-            raise InvalidInputError(
-                f"after {int(unseen.sum())} of {unseen.size} switches from {previous!r} to {following!r} the "
-                "loss was not evaluated before training; give the expected improvement"
-            )
-        if expected is not None:
-            start = np.where(unseen, self.end[runs, columns] + expected[columns], start)
-        return start - before, int(unseen.sum())
+        return np.where(unseen, estimated, start) - self.before[runs, columns], int(unseen.sum())
 
 
 def observe(traces: Traces, metric: str = "loss") -> Observations:

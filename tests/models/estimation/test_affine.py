@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from depl.models.estimation import affine
-from depl.models.estimation.affine import FEWEST, Deviations, careful_deviations, fit_affine
+from depl.models.estimation.affine import FEWEST, careful, fit_affine
 from depl.models.estimation.choices import plans_needed
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.affine_law import Position, maturity, positions
@@ -124,27 +124,27 @@ def test_losses_before_training_are_used_where_all_runs_of_a_first_stage_have_th
 def test_runs_count_as_if_the_mean_of_their_plan_were_known():
     """Two runs of a plan, d apart, are d / 2 from their mean and d / sqrt 2 from the truth on average."""
     traces = drawn(20, 0.3, 5, FOUR)
-    found = affine.plan_deviations(traces, np.random.default_rng(1))
+    _, found, _ = affine.plan_deviations(traces, np.random.default_rng(1))
     final = traces.matrix()[:, -1].reshape(len(FOUR), 20)
     at_the_end = np.sqrt(np.mean(final.var(axis=1, ddof=1)))
-    assert found.runs.std() == pytest.approx(at_the_end, rel=0.3)
+    assert found.std() == pytest.approx(at_the_end, rel=0.3)
 
 
 def test_the_careful_deviations_are_runs_around_an_order_statistic_of_plans():
     """The next plan counts beside p held out: rank ceil(21 * 0.95) = 20 of 20, ceil(21 * 0.1) = 3."""
     plans, runs = np.arange(-5.0, 15.0), np.array([-0.5, 0.0, 0.25])
-    assert careful_deviations(Deviations(plans, runs, 20), 0.95) == (13.5, 14.0, 14.25)
-    assert careful_deviations(Deviations(plans, runs, 20), 0.9) == (12.5, 13.0, 13.25)
-    assert careful_deviations(Deviations(plans, runs, 20), 0.1) == (-0.5, 0.0, 0.25)  # never for a plan
-    assert careful_deviations(Deviations(plans, runs[:0], 20), 0.5) == (5.0,)
+    assert careful(plans, runs, 20, 0.95) == (13.5, 14.0, 14.25)
+    assert careful(plans, runs, 20, 0.9) == (12.5, 13.0, 13.25)
+    assert careful(plans, runs, 20, 0.1) == (-0.5, 0.0, 0.25)  # never for a plan
+    assert careful(plans, runs[:0], 20, 0.5) == (5.0,)
     assert [plans_needed(care) for care in (0.5, 0.8, 0.9, 0.95, 0.99)] == [1, 4, 9, 19, 99]
     # sixty deviations of eighteen plans at several ages have no margin for 0.95, of nineteen the greatest
     ages = np.arange(60.0)
-    found = [careful_deviations(Deviations(ages, np.zeros(3), count), 0.95)[:1] for count in (18, 19, 39)]
+    found = [careful(ages, np.zeros(3), count, 0.95)[:1] for count in (18, 19, 39)]
     assert found == [(), (59,), (58,)]  # 40 * 0.95 / 39 of 60
     # many runs become the greatest of their neighbours: groups of three from the top, the lowest of four
     runs = np.arange(100.0)
-    found = careful_deviations(Deviations(np.zeros(20), runs, 20), 0.95)
+    found = careful(np.zeros(20), runs, 20, 0.95)
     assert (len(found), found[0], found[-2], found[-1]) == (33, 3.0, 96.0, 99.0)
     levels = np.linspace(0.01, 0.99, 30)
     quantiles = [np.quantile(of, levels, method="inverted_cdf") for of in (found, runs)]

@@ -117,7 +117,6 @@ verdict 0 4 0.9 0.49
 verdict 0 4 0.9 NaN
 least_runs 0.9999999 0.95
 least_runs 0.9 0.95 -1
-binomial_tail 0 1 1.5
 design 0.9 0.95 0.1
 design 0.9 0.95 -0.1
 design 0.9 0.95 0.01 1

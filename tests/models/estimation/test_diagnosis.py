@@ -10,14 +10,14 @@ import pytest
 from scipy import stats
 
 from depl.models.estimation.diagnosis import LARGEST_ERROR, LevelCheck, diagnose, level_checks
-from depl.models.estimation.facts import opposite_share, three_facts
+from depl.models.estimation.facts import three_facts
 from depl.models.estimation.fit import fit_traces
-from depl.models.estimation.independence import independence, normal_violation
+from depl.models.estimation.independence import Independence, Tested, independence
 from depl.models.estimation.observations import observe
 from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.interval import Interval
 from depl.models.traces.table import joined
 from tests.cases.fit_cases import draw_traces, traces_of
-from tests.problems import refusal
 
 
 def losses_of(increments, start=10.0):
@@ -149,24 +149,18 @@ def test_permutation_tests_reject_five_per_cent_of_independent_runs():
 # --- what dependence does to a promise -----------------------------------------------------------------
 
 
+def violation(nominal, ratio):
+    return Independence(3, 2, Tested(ratio, 1.0), Interval(0, 9), (), None, ()).violation(nominal)
+
+
 def test_a_violation_at_a_ratio_is_a_tail_of_the_normal_law():
     """4.2 % in place of 1 % within 30 epochs of equal spread: the figure of the design."""
     ratio = (0.3 ** abs(np.subtract.outer(range(30), range(30)))).sum() / 30
-    assert normal_violation(0.01, ratio) == pytest.approx(0.042, abs=0.0005)
+    assert violation(0.01, ratio) == pytest.approx(0.042, abs=0.0005)
     for asked in ((0.01, ratio), (0.01, 1.5), (0.01, 0.7), (0.5, 7)):
         exact = stats.norm.sf(stats.norm.isf(asked[0]) / math.sqrt(asked[1]))
-        assert normal_violation(*asked) == pytest.approx(exact, rel=1e-12)
-    for asked in ((0.0, 1.0), (1.0, 1.0), (0.1, 0.0), (0.1, math.inf), (0.1, math.nan)):
-        assert "probability inside (0, 1) and a positive ratio" in str(refusal(normal_violation, *asked))
-
-
-def test_opposite_trends_by_hand():
-    """Means 5, 4, 3, standard deviations 1, 2, 0: opposite from the first epoch to the second only."""
-    losses = np.array([[4.0, 2, 3], [6, 6, 3]])
-    pairs = [(0, 1), (0, 2), (1, 2)]
-    assert opposite_share(losses, pairs, np.ones((1, 2))).tolist() == [pytest.approx(1 / 3)]
-    # the first run alone: 4, 2, 3 without any spread
-    assert opposite_share(losses, pairs, np.array([[2.0, 0.0]])).tolist() == [0]
+        assert violation(*asked) == pytest.approx(exact, rel=1e-12)
+    assert violation(0.1, 0.0) == 0
 
 
 def test_runs_that_spread_out_while_they_fall_show_all_three():
