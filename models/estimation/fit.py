@@ -392,10 +392,10 @@ def _parts(seen: Observations, traces: Traces, by: FitBy) -> Iterator[tuple[Comb
     elif by is FitBy.SCHEDULE:
         labels = np.array([schedule_label(schedule) for schedule in traces.schedules])
     places = [(model, "" if by is FitBy.MODEL else cluster) for model, cluster in seen.combinations()]
-    for label, place in product(dict.fromkeys(labels.tolist()), dict.fromkeys(places)):
-        member, here = labels == label, seen.trained(*place)
+    for label, (model, cluster) in product(dict.fromkeys(labels.tolist()), dict.fromkeys(places)):
+        member, here = labels == label, seen.trained(model, cluster)
         if here[member].any():
-            yield Combination(*place, label), np.where(here, seen.improvements, np.nan)[member]
+            yield Combination(model, cluster, label), np.where(here, seen.improvements, np.nan)[member]
 
 
 def _expected(seen: Observations, model: str, rng: np.random.Generator) -> FloatArray:

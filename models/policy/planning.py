@@ -159,12 +159,8 @@ def solve_policy(
     epochs = None if switch_epochs is None else tuple(sorted(set(switch_epochs)))
     request = Request(instance, instance, rung, price, data, epochs, abandon_at_start)
     best, ending, reserve = request.answer(reason=uncounted(instance.traced_law)), Termination.EXHAUSTED, 0.0
-
-    def lateness() -> float:
-        return -math.inf if time_limit is None else now() - started - time_limit + reserve
-
     try:
-        with deadline(lateness):
+        with deadline(lambda: -math.inf if time_limit is None else now() - started - time_limit + reserve):
             for found in _answers(request):
                 before, best = best, _better(best, found)
                 if best.policy is not before.policy:

@@ -52,7 +52,6 @@ SITE = ("net", "<site>")
 ADVISED = Option((SITE,) * 2, (SITE,) * 3, 7.25, 12, 0, 7, Runs(7, 0, 0.704))
 TOLD = {
     "Simulation": {"claimed_cost": 5.0000001, "claimed_reached": 0.94999999},
-    "Replay": {"claimed_cost": 5.0000001},
 }
 """What views are told besides their object."""
 
@@ -201,7 +200,6 @@ PolicyResult: failures +at most (\S+), lower bound (\S+) \(gap (\S+) %: objectiv
 PolicyResult: costs in \[(\S+), (\S+)\]: ratio
 Simulation: claimed. at least (\S+)\n: >0.94999999
 Simulation: claimed. at most (\S+)\n: <5.0000001
-Replay: claimed. at most (\S+)\n: <5.0000001
 Certificate: at least (\S+) with: -greatest_violation
 Certificate: both sides \[(\S+), (\S+)\]: -violation
 Certificate: quantile is at most (\S+) with: <1.2231067

@@ -4,6 +4,7 @@ Verdicts on the paper's own law and on a factor per run are asked in `tests/depl
 """
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,10 +13,9 @@ from scipy import stats
 from depl.models.estimation.diagnosis import LARGEST_ERROR, LevelCheck, diagnose, level_checks
 from depl.models.estimation.facts import three_facts
 from depl.models.estimation.fit import fit_traces
-from depl.models.estimation.independence import Independence, Tested, independence
+from depl.models.estimation.independence import independence
 from depl.models.estimation.observations import observe
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.foundation.interval import Interval
 from depl.models.traces.table import joined
 from tests.cases.fit_cases import draw_traces, traces_of
 
@@ -150,7 +150,8 @@ def test_permutation_tests_reject_five_per_cent_of_independent_runs():
 
 
 def violation(nominal, ratio):
-    return Independence(3, 2, Tested(ratio, 1.0), Interval(0, 9), (), None, ()).violation(nominal)
+    found = independence([losses_of(np.eye(3))], np.random.default_rng(0), 9)
+    return replace(found, variance_ratio=replace(found.variance_ratio, value=ratio)).violation(nominal)
 
 
 def test_a_violation_at_a_ratio_is_a_tail_of_the_normal_law():
