@@ -82,7 +82,7 @@ def headline() -> Rows:
             own = [
                 item for item in evidence.attempts if column in (item.task.suite, item.labels.get("family"))
             ]
-            proved = {item.task.instance for item in own if item.proved_optimal}
+            proved = {item.task.instance for item in own if item.ending == "optimal"}
             tried = {
                 item.task.instance
                 for item in own

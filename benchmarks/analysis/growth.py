@@ -23,29 +23,27 @@ _KILLED = ("hung", "crashed")
 """Nothing but the time of the whole attempt is known of these."""
 
 
-class Printed(NamedTuple):
-    """What Property 2 prints of one size; no exponent where the size does not occur in the formula."""
-
-    symbol: str
-    exponent: float | None
-    term: str
-
-
-PRINTED: Mapping[str, Printed] = {
-    "datasets": Printed("|D|", 2.0, "|D|^2; E8: no such general oracle is known"),
-    "models": Printed("|M|", 2.0, "|M|^2 K^2 / eta^4; E3: the exponent of eta has the wrong sign"),
-    "epochs": Printed("K", 2.0, "|M|^2 K^2 / eta^4; E3: the exponent of eta has the wrong sign"),
-    "eta": Printed("eta", -4.0, "|M|^2 K^2 / eta^4; E3: with levels it is eta^4, and eta^2 by layers"),
-    "clusters": Printed("|N|", None, "does not occur; E9: the placement it quotes does not transfer"),
-    "scenarios": Printed("S", None, "does not occur; the paper samples nothing"),
+PRINTED: Mapping[str, tuple[float | None, str]] = {
+    "datasets": (2.0, "|D|^2; E8: no such general oracle is known"),
+    "models": (2.0, "|M|^2 K^2 / eta^4; E3: the exponent of eta has the wrong sign"),
+    "epochs": (2.0, "|M|^2 K^2 / eta^4; E3: the exponent of eta has the wrong sign"),
+    "eta": (-4.0, "|M|^2 K^2 / eta^4; E3: with levels it is eta^4, and eta^2 by layers"),
+    "clusters": (None, "does not occur; E9: the placement it quotes does not transfer"),
+    "scenarios": (None, "does not occur; the paper samples nothing"),
 }
-"""By the label that holds the size."""
+"""What Property 2 prints of one size, by the label that holds it: exponent, and the term that it is from."""
+_COLUMNS = (
+    *("suite", "configuration", "measure", "size", "ended", "stopped"),
+    *("fitted_sizes", "fitted_from", "fitted_to", "smallest", "largest"),
+    *("exponent", "lower", "upper", "last_exponent", "seconds_at_largest"),
+    *("printed_exponent", "printed_term", "verdict"),
+)
 
 
 class PowerLine(NamedTuple):
     """A line through the logarithms: slope with its 95 % interval, and seconds at size 1 [s].
 
-    ``last`` is the slope between the two largest sizes; beyond ``smallest`` and ``largest`` the line says
+    ``last_exponent`` is the slope between the two largest of the sizes fitted; beyond these the line says
     nothing.
     """
 
@@ -53,10 +51,10 @@ class PowerLine(NamedTuple):
     lower: float
     upper: float
     coefficient: float
-    last: float
-    sizes: int
-    smallest: float
-    largest: float
+    last_exponent: float
+    fitted_sizes: int
+    fitted_from: float
+    fitted_to: float
 
     def seconds(self, size: float) -> float:
         """What the line says [s]."""
@@ -82,18 +80,14 @@ class Growth(NamedTuple):
     line: PowerLine | None
 
     @property
-    def printed(self) -> Printed | None:
-        """What Property 2 prints."""
-        return PRINTED.get(self.size)
-
-    @property
     def verdict(self) -> str:
         """The interval of the exponent beside the printed exponent; empty where there is no such pair."""
-        if self.line is None or self.printed is None or self.printed.exponent is None:
+        printed = PRINTED.get(self.size, (None, ""))[0]
+        if self.line is None or printed is None:
             return ""
-        if self.line.lower > self.printed.exponent:
+        if self.line.lower > printed:
             return "above the printed exponent"
-        return "not above the printed exponent" if self.line.upper <= self.printed.exponent else "undecided"
+        return "not above the printed exponent" if self.line.upper <= printed else "undecided"
 
 
 def line_through(
@@ -147,35 +141,31 @@ def growths(attempts: Sequence[Attempt], sizes: Mapping[str, str]) -> list[Growt
 
 def size_of(attempt: Attempt, name: str) -> float | None:
     """The number that a label of the instance, or a setting of the method, holds; None if there is none."""
-    value = attempt.labels.get(name, _settings(attempt).get(name))
+    settings = {"scenarios": attempt.settings.get("scenarios"), **attempt.settings.get("options", {})}
+    value = attempt.labels.get(name, settings.get(name))
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
 def growth_table(found: Sequence[Growth]) -> Table:
     """Every growth with its exponent and what Property 2 prints of it."""
-    columns = (
-        *("suite", "configuration", "measure", "size", "ended", "stopped"),
-        *("fitted_sizes", "fitted_from", "fitted_to", "smallest", "largest"),
-        *("exponent", "lower", "upper", "last_exponent", "seconds_at_largest"),
-        *("printed_exponent", "printed_term", "verdict"),
-    )
     rows = []
     for item in found:
-        line, printed = item.line, item.printed
         sizes = [size for size, _ in item.points]
         largest = [seconds for size, seconds in item.points if size == max(sizes)]
-        rows.append(
-            (
-                *(item.suite, item.configuration, item.measure, item.size, len(sizes), item.stopped),
-                *((0, None, None) if line is None else (line.sizes, line.smallest, line.largest)),
-                *(min(sizes, default=None), max(sizes, default=None)),
-                *((None,) * 4 if line is None else (line.exponent, line.lower, line.upper, line.last)),
-                float(np.median(largest)) if largest else None,
-                *((None, "") if printed is None else (printed.exponent, printed.term)),
-                item.verdict,
-            )
-        )
-    return Table(columns, tuple(rows))
+        row = {
+            **item._asdict(),
+            **({"fitted_sizes": 0} if item.line is None else item.line._asdict()),
+            **dict(
+                zip(("printed_exponent", "printed_term"), PRINTED.get(item.size, (None, "")), strict=True)
+            ),
+            "ended": len(sizes),
+            "smallest": min(sizes, default=None),
+            "largest": max(sizes, default=None),
+            "seconds_at_largest": float(np.median(largest)) if largest else None,
+            "verdict": item.verdict,
+        }
+        rows.append(tuple(map(row.get, _COLUMNS)))
+    return Table(_COLUMNS, tuple(rows))
 
 
 def _growth(key: tuple[str, str, str, str], timed: Sequence[tuple[Attempt, float, float | None]]) -> Growth:
@@ -200,10 +190,3 @@ def _times(attempt: Attempt) -> dict[str, float | None]:
     if wall is None and attempt.ending in _KILLED:
         wall = attempt.total_seconds
     return {"wall_seconds": wall, **build, **stages}
-
-
-def _settings(attempt: Attempt) -> Mapping[str, object]:
-    """The options of the method, and how many scenarios it was given."""
-    options = attempt.settings.get("options")
-    scenarios = attempt.settings.get("scenarios")
-    return {"scenarios": scenarios, **(options if isinstance(options, dict) else {})}

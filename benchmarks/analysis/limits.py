@@ -7,110 +7,72 @@ it ended by its limit without one where the greedy method has one of the same in
 the one that reproduces the paper's), and ``no bound`` if its bound is below one that it had found on its way.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable
 
+import numpy as np
+
+from depl.benchmarks.analysis.reference import Frame, frame_of
 from depl.benchmarks.analysis.table import Table
-from depl.benchmarks.measure.attempt import Attempt
+from depl.benchmarks.measure.attempt import BOUND_FOUND, Attempt, allowed
 from depl.models.foundation.wording import counted
 
-SHARE, SECONDS = 0.05, 2.0
-"""What a solve may take beyond its limit: a share of it, and seconds."""
 _GREEDY, _REPRODUCED = "density-greedy", "depl-paper"
-BOUND_FOUND = "bound_found"
-"""Measure of an attempt: the greatest lower bound of any part of its result [cost]."""
 BREACHES = ("late", "no plan", "no bound", "hung", "crashed", "failed", "rejected", "error")
 _ROUNDING = 1e-9
 
 
-class Judged(NamedTuple):
-    """An attempt and how it broke its limits; by nothing if it kept them."""
+def judged(attempts: Iterable[Attempt]) -> Frame:
+    """Every attempt that can be judged, beside each of `BREACHES` and what of them it was ``broken by``."""
+    rows = frame_of(attempts)
+    rows = rows[rows["solve_seconds"].notna() | rows["ending"].isin(BREACHES)]
+    limit = rows["settings"].map(lambda own: allowed(float(own["time_limit"])))
+    longest, longest_cpu = rows["solve_seconds"] / limit, rows["solve_cpu_seconds"] / limit
+    planned = rows["question"][(rows["method"] == _GREEDY) & rows["cost"].notna()]
+    without = (rows["ending"] == "time_limit") & rows["cost"].isna() & (rows["method"] != _REPRODUCED)
+    found = rows["measures"].map(lambda own: own.get(BOUND_FOUND)).astype(float)
+    low = (rows["ending"] != "infeasible").where(  # no bound is an infinite one where there is no plan
+        rows["lower_bound"].isna(), rows["lower_bound"] < found - _ROUNDING * found.abs()
+    )
+    ways = {
+        "late": np.fmin(longest, longest_cpu) > 1,
+        "no plan": without & rows["question"].isin(planned),
+        "no bound": found.notna() & low,
+        **{way: rows["ending"] == way for way in BREACHES[3:]},
+    }
+    broken = [", ".join(way for way in BREACHES if ways[way][row]) for row in rows.index]
+    return rows.assign(longest=longest, longest_cpu=longest_cpu, **ways, **{"broken by": broken})
 
-    attempt: Attempt
-    broken_by: tuple[str, ...]
 
-
-def allowed(time_limit: float) -> float:
-    """Seconds that a solve under this limit may take as a whole."""
-    return time_limit * (1 + SHARE) + SECONDS
-
-
-def judged(attempts: Iterable[Attempt]) -> list[Judged]:
-    """Every attempt that can be judged, with the ways in which it broke its limits."""
-    given = [item for item in attempts if item.solve_seconds is not None or item.ending in BREACHES]
-    planned = {_question(item) for item in given if item.method == _GREEDY and item.cost is not None}
-    return [Judged(item, tuple(_breaches(item, _question(item) in planned))) for item in given]
-
-
-def limits_table(found: Sequence[Judged]) -> Table:
+def limits_table(rows: Frame) -> Table:
     """One row per suite and configuration: how many attempts kept their limits, and what broke them.
 
     ``longest`` and ``longest_cpu`` are the most that a whole solve took of what it is allowed, by the clock
     and by CPU time; ``peak`` is the greatest resident memory of an attempt [GiB].
     """
-    groups: dict[tuple[str, str], list[Judged]] = {}
-    for item in found:
-        groups.setdefault((item.attempt.task.suite, item.attempt.task.configuration), []).append(item)
-    rows = []
-    for group, own in groups.items():
-        ways = Counter(way for item in own for way in item.broken_by)
-        clock, cpu, peaks = [], [], []
-        for attempt, _ in own:
-            limit = allowed(float(attempt.settings["time_limit"]))
-            clock += [attempt.solve_seconds / limit] if attempt.solve_seconds is not None else []
-            cpu += [attempt.solve_cpu_seconds / limit] if attempt.solve_cpu_seconds is not None else []
-            peaks += [attempt.peak_gibibytes] if attempt.peak_gibibytes is not None else []
-        kept = sum(not item.broken_by for item in own)
-        most = (max(values, default=None) for values in (clock, cpu, peaks))
-        rows.append((*group, len(own), kept, *(ways[way] for way in BREACHES), *most))
-    columns = ("suite", "configuration", "attempts", "kept", *BREACHES, "longest", "longest_cpu", "peak")
-    return Table(columns, tuple(rows))
+    found = rows.groupby(["suite", "configuration"], sort=False).agg(
+        attempts=("attempt", "size"),
+        kept=("broken by", lambda own: (own == "").sum()),
+        **{way: (way, "sum") for way in BREACHES},
+        longest=("longest", "max"),
+        longest_cpu=("longest_cpu", "max"),
+        peak=("peak_gibibytes", "max"),
+    )
+    return Table.of(found.reset_index())
 
 
-def broken_table(found: Sequence[Judged]) -> Table:
+def broken_table(rows: Frame) -> Table:
     """One row per attempt that broke a limit."""
-    rows = [
-        (
-            *(item.task.suite, item.task.instance, item.task.configuration),
-            *(float(item.settings["time_limit"]), item.solve_seconds, item.solve_cpu_seconds),
-            *(", ".join(ways), item.reason),
-        )
-        for item, ways in found
-        if ways
-    ]
-    columns = ("suite", "instance", "configuration", "limit", "seconds", "cpu_seconds", "broken by", "reason")
-    return Table(columns, tuple(rows))
+    limit = rows["settings"].map(lambda own: float(own["time_limit"]))
+    columns = ["suite", "instance", "configuration", "limit", "seconds", "cpu_seconds", "broken by", "reason"]
+    told = rows.assign(limit=limit, seconds=rows["solve_seconds"], cpu_seconds=rows["solve_cpu_seconds"])
+    return Table.of(told[told["broken by"] != ""][columns])
 
 
-def verdict(found: Sequence[Judged]) -> str:
+def verdict(rows: Frame) -> str:
     """In one sentence, whether limits were kept."""
-    ways = Counter(way for item in found for way in item.broken_by)
-    if not ways:
-        every = "the only attempt" if len(found) == 1 else f"all {len(found)} attempts"
+    kept, ways = (rows["broken by"] == "").sum(), rows[list(BREACHES)].sum()
+    if kept == len(rows):
+        every = "the only attempt" if kept == 1 else f"all {kept} attempts"
         return f"Limits are kept by {every}."
-    listed = ", ".join(f"{count} {way}" for way, count in ways.items())
-    kept = sum(not item.broken_by for item in found)
-    return f"Limits are kept by {kept} of {counted(len(found), 'attempt')}; broken by {listed}."
-
-
-def _breaches(attempt: Attempt, planned: bool) -> Iterable[str]:
-    limit = allowed(float(attempt.settings["time_limit"]))
-    seconds, cpu = attempt.solve_seconds, attempt.solve_cpu_seconds
-    if attempt.ending in BREACHES:
-        yield attempt.ending
-    if seconds is not None and min(seconds, seconds if cpu is None else cpu) > limit:
-        yield "late"
-    without = attempt.ending == "time_limit" and attempt.cost is None
-    if without and planned and attempt.method != _REPRODUCED:
-        yield "no plan"
-    bound, held = attempt.measures.get(BOUND_FOUND), attempt.lower_bound
-    if bound is not None:  # no bound is an infinite one where there is proved to be no plan
-        kept = attempt.proved_infeasible if held is None else held >= bound - _ROUNDING * abs(bound)
-        if not kept:
-            yield "no bound"
-
-
-def _question(attempt: Attempt) -> tuple[str, int, str, str]:
-    """What a plan of a greedy method answers; under scenarios it need not be one."""
-    return attempt.task.suite, attempt.task.version, attempt.task.instance, attempt.meaning
+    listed = ", ".join(f"{count} {way}" for way, count in ways[ways > 0].items())
+    return f"Limits are kept by {kept} of {counted(len(rows), 'attempt')}; broken by {listed}."

@@ -1,138 +1,109 @@
-"""What is known of the optimum of an instance, from all that attempts on it proved or found.
+"""Attempts as a frame of pandas, each beside what all of them prove of the question that it answers.
 
-A plan that the verifier accepted is a fact. A proof, or a bound, that such a plan contradicts is wrong, so
-nothing is compared with it.
+Under the law a question is an instance, whichever suites hold it. Under scenarios it is an instance and a
+sample, that is a number and a seed: optima of different samples, or of a sample and of the law, are different
+things. A plan that the verifier accepted is a fact. A proof, or a bound, that such a plan contradicts is
+wrong, so nothing is compared with it.
 """
 
-import math
 import re
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
-from depl.benchmarks.measure.attempt import Attempt
+import numpy as np
+from msgspec.structs import asdict
+
+from depl.benchmarks.measure.attempt import Attempt, Task
 from depl.benchmarks.measure.catalogue import all_suites
-from depl.benchmarks.measure.outcome import SolveOutcome
 from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.wording import installing
 from depl.models.solving.defaults import DEFAULT_SCENARIOS
 from depl.models.solving.methods import Meaning
 
+try:
+    import pandas
+except ImportError as error:
+    raise InvalidInputError(f"tables of attempts need pandas: {installing('tables')}") from error
+
+pd: Any = pandas
+Frame = Any
+"""A frame of pandas, which has no types here."""
 TOLERANCE = 1e-7
 """Relative amount up to which a bound above a cost, or a cost below an optimum, is put down to rounding."""
+_NUMBERS = (
+    *("cost", "lower_bound", "wall_seconds", "solve_seconds", "solve_cpu_seconds"),
+    *("total_seconds", "peak_gibibytes"),
+)
 _NUMBER = re.compile(r"(\d+(?:\.\d+)?)")
 
 
-class Claim(NamedTuple):
-    """What one attempt says: a plan that is proved cheapest, a proof that there is none, a cost, a bound.
+def frame_of(attempts: Iterable[Attempt]) -> Frame:
+    """A row for every ``attempt``, with its fields, those of its task, and what `with_references` adds.
 
-    The cost is infinite without a verified plan, the bound minus infinity without one [cost].
+    They are in the order of their tasks, whenever they ended; ``sample`` is None under the law.
+
+    Raises
+    ------
+    InvalidInputError
+        If attempts on an instance of one name were made on different instances.
+    """
+    known = ordered(list(attempts))
+    hashes, questions, rows = _hashes(known), dict[object, int](), []
+    for item in known:
+        task, sample = item.task, None
+        if item.meaning == Meaning.SCENARIOS.value:
+            sample = (int(item.settings.get("scenarios") or DEFAULT_SCENARIOS), task.seed)
+        place = (task.suite, task.version, task.instance)
+        question = (hashes.get(place, place), item.meaning, sample)
+        number = questions.setdefault(question, len(questions))
+        own = {"attempt": item, "drawn": sample, "question": number}
+        rows.append({**asdict(item), **asdict(task), **own})
+    columns = [*Attempt.__struct_fields__, *Task.__struct_fields__, "attempt", "drawn", "question"]
+    return with_references(pd.DataFrame(rows, columns=columns).astype(dict.fromkeys(_NUMBERS, float)))
+
+
+def with_references(rows: Frame) -> Frame:
+    """Rows with ``question``, ``ending``, ``cost`` and ``lower_bound``, beside what they come to together.
+
+    Of the question: the ``cheapest`` of all verified plans (infinite without one), the proved ``optimum``
+    (not a number if none was proved, or a cheaper plan refutes the proof), what was ``called`` optimal
+    (infinite if nothing was), the greatest lower ``bound`` that no plan contradicts (minus infinity without
+    one), whether it is ``feasible``, ``infeasible`` or ``disputed``. Of the row: whether its proof
+    ``stands``, and its ``ratio`` to the optimum.
     """
 
-    who: str
-    optimal: bool
-    infeasible: bool
-    cost: float
-    lower_bound: float
+    def best(values: Frame, how: str) -> Frame:
+        return values.groupby(rows["question"]).transform(how)
+
+    cost, proves = rows["cost"].fillna(np.inf), rows["ending"] == "optimal"
+    denies = rows["ending"] == "infeasible"
+    cheapest, called = best(cost, "min"), best(cost.where(proves, np.inf), "min")
+    feasible, denied = cheapest < np.inf, best(denies, "any").astype(bool)
+    optimum = called.where((called < np.inf) & ~below(cheapest, called))
+    bounds = [rows["lower_bound"].where(~denies), cost.where(proves)]
+    bound = best(np.fmax(*(one.where(~below(cheapest, one)) for one in bounds)), "max")
+    return rows.assign(
+        cheapest=cheapest,
+        called=called,
+        optimum=optimum,
+        bound=bound.fillna(-np.inf),
+        feasible=feasible,
+        infeasible=denied & ~feasible,
+        disputed=((called < np.inf) & optimum.isna()) | (denied & feasible),
+        stands=(denies & ~feasible) | (proves & optimum.notna() & ~below(optimum, cost)),
+        ratio=ratio(rows["cost"], optimum),
+    )
 
 
-class Reference(NamedTuple):
-    """What the claims on one question come to.
-
-    The least cost that was called proved optimal, whether the question was called infeasible, the cheapest of
-    all verified plans (infinite without one), the greatest lower bound that no verified plan contradicts
-    (minus infinity without one), and who proved `optimum`, or that there is no plan [cost].
-    """
-
-    claimed: float | None
-    claimed_infeasible: bool
-    cheapest: float
-    bound: float
-    proved_by: tuple[str, ...] = ()
-
-    @property
-    def feasible(self) -> bool:
-        """Whether anybody holds a plan."""
-        return self.cheapest < math.inf
-
-    @property
-    def optimum(self) -> float | None:
-        """The proved optimum [cost]; None if none was proved, or a cheaper plan refutes the proof."""
-        return None if self.claimed is None or below(self.cheapest, self.claimed) else self.claimed
-
-    @property
-    def infeasible(self) -> bool:
-        """Whether it is proved that there is no plan, and indeed nobody holds one."""
-        return self.claimed_infeasible and not self.feasible
-
-    @property
-    def disputed(self) -> bool:
-        """Whether a verified plan refutes a proof."""
-        refuted = self.claimed is not None and self.optimum is None
-        return refuted or (self.claimed_infeasible and self.feasible)
+def below(cost: Any, bound: Any) -> Any:
+    """Whether costs lie below bounds by more than rounding."""
+    return cost < bound - np.where(np.isfinite(bound), TOLERANCE * np.abs(bound), 0.0)
 
 
-def reference_of(claims: Sequence[Claim]) -> Reference:
-    """What the claims on one question come to; no claims, nothing known."""
-    cheapest = min((item.cost for item in claims), default=math.inf)
-    proofs = [item for item in claims if item.optimal]
-    denials = [item.who for item in claims if item.infeasible]
-    bounds = [item.lower_bound for item in claims if not item.infeasible] + [item.cost for item in proofs]
-    bound = max((value for value in bounds if not below(cheapest, value)), default=-math.inf)
-    found = Reference(min((item.cost for item in proofs), default=None), bool(denials), cheapest, bound)
-    best = found.optimum
-    stand = [item.who for item in proofs if best is not None and not below(best, item.cost)]
-    return found._replace(proved_by=tuple(dict.fromkeys(denials if found.infeasible else stand)))
-
-
-def below(cost: float, bound: float) -> bool:
-    """Whether a cost lies below a bound by more than rounding."""
-    return cost < bound - TOLERANCE * abs(bound) if math.isfinite(bound) else cost < bound
-
-
-class Question(NamedTuple):
-    """What an attempt answers: attempts on one question can be compared with one another.
-
-    Under the law a question is an instance. Under scenarios it is an instance and a sample, that is a number
-    and a seed: the optima of different samples, or of a sample and of the law, are different things.
-    """
-
-    suite: str
-    version: int
-    instance: str
-    meaning: str
-    sample: tuple[int, int] | None = None
-
-
-def question_of(attempt: Attempt) -> Question:
-    """The question that an attempt answers."""
-    sample, task = None, attempt.task
-    if attempt.meaning == Meaning.SCENARIOS.value:
-        sample = (int(attempt.settings.get("scenarios") or DEFAULT_SCENARIOS), task.seed)
-    return Question(task.suite, task.version, task.instance, attempt.meaning, sample)
-
-
-def claimed(who: str, item: SolveOutcome | Attempt) -> Claim:
-    """What a method says by the outcome of a solve; one without a result says nothing."""
-    cost = math.inf if item.cost is None else item.cost
-    bound = -math.inf if item.lower_bound is None else item.lower_bound
-    return Claim(who, item.proved_optimal, item.proved_infeasible, cost, bound)
-
-
-def references(attempts: Sequence[Attempt]) -> dict[Question, Reference]:
-    """What is known of every question; suites that hold the same instance share what is known of it.
-
-    Attempts on an instance of one name that were made on different instances are refused.
-    """
-    hashes = _hashes(attempts)
-    asked: dict[Question, Question] = {}
-    claims: dict[Question, list[Claim]] = {}
-    for attempt in attempts:
-        question = question_of(attempt)
-        known = hashes.get((question.suite, question.version, question.instance))
-        shared = question if known is None else question._replace(suite="", version=0, instance=known)
-        asked[question] = shared
-        claims.setdefault(shared, []).append(claimed(attempt.task.configuration, attempt))
-    found = {shared: reference_of(said) for shared, said in claims.items()}
-    return {question: found[shared] for question, shared in asked.items()}
+def ratio(cost: Frame, bound: Frame) -> Frame:
+    """Cost over bound: 1 where both are 0, infinite where only the bound is not positive."""
+    over = (cost / bound.where(bound > 0)).where(bound > 0, np.inf)
+    return over.mask(cost == bound, 1.0).where(cost.notna() & bound.notna())
 
 
 def _hashes(attempts: Sequence[Attempt]) -> Mapping[tuple[str, int, str], str]:

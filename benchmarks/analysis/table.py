@@ -5,6 +5,7 @@ import io
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from depl.models.foundation.documents import write_text
 from depl.models.foundation.errors import InvalidInputError
@@ -32,6 +33,12 @@ class Table:
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...] = ()
 
+    @classmethod
+    def of(cls, rows: Any) -> "Table":
+        """The table of a frame of pandas."""
+        told = rows.itertuples(index=False, name=None)
+        return cls(tuple(map(str, rows.columns)), tuple(tuple(map(cell, row)) for row in told))
+
     def column(self, name: str) -> tuple[Cell, ...]:
         """The values below a heading; refused with those there are if there is none of that name."""
         if name not in self.columns:
@@ -55,6 +62,12 @@ class Table:
     def write(self, path: str | Path) -> None:
         """Write the CSV; if that is impossible, an older file is still whole."""
         write_text(path, self.csv())
+
+
+def cell(value: Any) -> Cell:
+    """A plain value of one of NumPy; None where it is not a number."""
+    plain: Cell = value.item() if hasattr(value, "item") else value
+    return None if plain != plain else plain
 
 
 def booktabs(table: Table, caption: str = "", comments: Iterable[str] = ()) -> str:

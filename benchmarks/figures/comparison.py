@@ -94,7 +94,10 @@ def agree(entries: Sequence[Entry], others: Sequence[Entry]) -> bool:
     """Whether both prove an optimum at every target of either, and the same one (relative 1e-9)."""
     targets = {entry.target for entry in (*entries, *others)}
     pairs = [(optimum(entries, target), optimum(others, target)) for target in targets]
-    return bool(pairs) and all(map(_close, pairs))
+    return bool(pairs) and all(
+        one is not None and other is not None and math.isclose(one, other, rel_tol=AGREEMENT)
+        for one, other in pairs
+    )
 
 
 def solve_by_all(done: Callable[[Entry], None]) -> list[Entry]:
@@ -112,13 +115,7 @@ def solve_by_all(done: Callable[[Entry], None]) -> list[Entry]:
 
 def methods_agree(entries: Sequence[Entry]) -> bool:
     """Whether all entries, two or more, are proved cheapest, at costs that are equal to 1e-9."""
-    pairs = [(optimum(entries[:1], entry.target), optimum([entry], entry.target)) for entry in entries]
-    return len(pairs) > 1 and all(map(_close, pairs))
-
-
-def _close(pair: tuple[float | None, float | None]) -> bool:
-    one, other = pair
-    return one is not None and other is not None and math.isclose(one, other, rel_tol=AGREEMENT)
+    return len(entries) > 1 and all(agree(entries[:1], [entry]) for entry in entries)
 
 
 def _entry(target: str, instance: Instance, method: str, **settings: Any) -> Entry:

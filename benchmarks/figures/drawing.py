@@ -1,7 +1,8 @@
 """A figure with its name, its caption and its numbers, and what it says of where these are from."""
 
+import functools
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -89,42 +90,38 @@ def unprinted_lines(
     return lines
 
 
-class Instances:
-    """The instances behind attempts, each made again once from its suite and checked by its fingerprint.
+def instances_of(attempts: Sequence[Attempt]) -> list[Instance]:
+    """The instances of some attempts, as far as they can be made again, each once."""
+    return [found for found in _each(attempts) if not isinstance(found, str)]
 
-    ``missing`` holds sentences on what could not be made again.
-    """
 
-    def __init__(self) -> None:
-        self.missing: list[str] = []
-        self._known: dict[tuple[str, str], Instance | None] = {}
+def missing(attempts: Sequence[Attempt]) -> list[str]:
+    """Sentences on instances of some attempts that this code does not make again, or not the same ones."""
+    return [found for found in _each(attempts) if isinstance(found, str)]
 
-    def of(self, attempt: Attempt) -> Instance | None:
-        """The instance that was solved; None if this code makes another one, or none, of that name."""
-        key = attempt.task.suite, attempt.task.instance
-        if key not in self._known:
-            self._known[key] = self._made(attempt)
-        return self._known[key]
 
-    def of_all(self, attempts: Sequence[Attempt]) -> list[Instance]:
-        """The instances of some attempts, as far as they can be made again, each once."""
-        first = {(item.task.suite, item.task.instance): item for item in reversed(attempts)}
-        return [found for item in reversed(first.values()) if (found := self.of(item)) is not None]
+def instance_of(attempt: Attempt) -> Instance | None:
+    """The instance that was solved; None if this code makes another one, or none, of that name."""
+    return next(iter(instances_of([attempt])), None)
 
-    def _made(self, attempt: Attempt) -> Instance | None:
-        """The draw of the suite; without that suite the shipped instance, which its fingerprint confirms."""
-        suite, name = attempt.task.suite, attempt.task.instance
-        try:
-            known = draws_of(suite) if suite in all_suites() else {}
-            found = known[name].made()[0] if name in known else load(name)
-        except InvalidInputError as error:
-            self.missing.append(f"{name} of suite {suite} cannot be made again: {error}")
-            return None
-        if attempt.instance_hash and found.fingerprint != attempt.instance_hash:
-            hashes = f"({attempt.instance_hash:.12}, now {found.fingerprint:.12})"
-            self.missing.append(f"{name} of suite {suite} has changed since it was solved {hashes}")
-            return None
-        return found
+
+def _each(attempts: Sequence[Attempt]) -> Iterable[Instance | str]:
+    first = {(item.task.suite, item.task.instance): item.instance_hash for item in reversed(attempts)}
+    return [_made(*task, fingerprint) for task, fingerprint in reversed(first.items())]
+
+
+@functools.cache
+def _made(suite: str, name: str, fingerprint: str) -> Instance | str:
+    """The draw of the suite; without that suite the shipped instance, which its fingerprint confirms."""
+    try:
+        known = draws_of(suite) if suite in all_suites() else {}
+        found = known[name].made()[0] if name in known else load(name)
+    except InvalidInputError as error:
+        return f"{name} of suite {suite} cannot be made again: {error}"
+    if fingerprint and found.fingerprint != fingerprint:
+        hashes = f"({fingerprint:.12}, now {found.fingerprint:.12})"
+        return f"{name} of suite {suite} has changed since it was solved {hashes}"
+    return found
 
 
 def plan_of(attempt: Attempt) -> Plan | None:

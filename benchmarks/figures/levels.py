@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 from matplotlib.axes import Axes
 
 from depl.benchmarks.analysis.growth import size_of
-from depl.benchmarks.analysis.ratio_table import trials
-from depl.benchmarks.analysis.table import Table
+from depl.benchmarks.analysis.reference import frame_of
+from depl.benchmarks.analysis.table import Table, cell
 from depl.benchmarks.figures.drawing import Drawing, drawn, first_of_each
 from depl.benchmarks.figures.style import Style, legend_beside, series_style, sized_axis, styles_of
 from depl.benchmarks.measure.attempt import Attempt
@@ -68,17 +68,17 @@ def curves_of(rows: Sequence[Mapping[str, Any]]) -> list[RatioCurve]:
     return [RatioCurve(f"K = {k}", series_style(place), own) for place, (k, own) in enumerate(found.items())]
 
 
-def level_points(attempts: Sequence[Attempt]) -> list[tuple[str, int, str, float | None]]:
+def level_points(attempts: Sequence[Attempt]) -> list[tuple[str, int, str, Any]]:
     """Method, eta, instance and cost over the proved optimum of every attempt with an option ``eta``.
 
     The cost is None without a plan. Refusals, and instances whose optimum no attempt proves, are left out.
     """
+    rows = frame_of(first_of_each(attempts))
+    rows = rows[rows["optimum"].notna() & (rows["ending"] != "refused")]
     return [
-        (item.method, levels, item.task.instance, trial.ratio)
-        for item, trial in trials(first_of_each(attempts))
+        (item.method, levels, item.task.instance, cell(ratio))
+        for item, ratio in zip(rows["attempt"], rows["ratio"], strict=True)
         if (levels := levels_of(item)) is not None
-        and trial.reference.optimum is not None
-        and item.ending != "refused"
     ]
 
 

@@ -1,22 +1,20 @@
-"""The paper's figures one by one, in its layout: panels side by side, or one below the other in a column.
+"""The paper's figures one by one, in its layout of panels side by side.
 
 The paper's traces are not public. Ours are of networks of the same two families, trained by FedAvg on
 scikit-learn's digits (`docs/traces.rst`), so Figs. 2 and 4 reproduce the kind of figure, not its values.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
-import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
 
 from depl.benchmarks.analysis.table import Cell, Table
-from depl.benchmarks.figures.drawing import Drawing, Instances, add_footer
+from depl.benchmarks.figures.drawing import Drawing, add_footer
 from depl.benchmarks.figures.estimation import draw_fits, draw_loss_band, most, p_values, trace_curves
 from depl.benchmarks.figures.family import Gallery
 from depl.benchmarks.figures.levels import level_curves, level_points, levels_of, ratio_against_levels
-from depl.benchmarks.figures.style import PANEL, finished, panels, set_title
+from depl.benchmarks.figures.style import finished, panels, set_title
 from depl.benchmarks.figures.sweeps import shown_of
 from depl.benchmarks.measure.attempt import Attempt
 from depl.benchmarks.measure.provenance import here
@@ -44,22 +42,7 @@ _DIFFERS = {("DepL", "depl"): ", our loop with bounds", ("DepL", "depl-paper"): 
 """What a reader of the paper would not expect behind its names."""
 _KINDS = {7: "epochs", 8: "cost-per-model", 9: "loss"}
 """Of `depl.benchmarks.figures.family.KINDS`; Figs. 5 and 6 hold several."""
-_SEED, _RESAMPLES = 20240222, 99
-
-
-class Layout(NamedTuple):
-    """Panels side by side, their size [in], legends below or beside, points of print, letters of titles."""
-
-    columns: int
-    size: tuple[float, float]
-    below: bool
-    points: float
-    letters: int
-
-
-WIDE = Layout(3, (4.0, 3.0), False, 10.0, 54)
-COLUMN = Layout(1, (3.5, 2.1), True, 8.0, 58)
-"""The width of one column of a page of two."""
+_SEED, _RESAMPLES, _COLUMNS = 20240222, 99, 3
 
 
 def paper_drawing(
@@ -67,7 +50,6 @@ def paper_drawing(
     attempts: Sequence[Attempt],
     methods: Sequence[str] = METHODS,
     family: str | None = None,
-    layout: Layout = WIDE,
 ) -> Drawing:
     """One of Figs. 5 to 9, from attempts on the family of `FAMILIES` or on another one.
 
@@ -80,18 +62,17 @@ def paper_drawing(
     family = family or FAMILIES[number]
     own = [item for item in attempts if item.labels.get("family") == family]
     gallery, kind = _gallery(family, own, methods), _KINDS.get(number)
-    with mpl.rc_context({"font.size": layout.points}):
-        if kind is None:
-            return _finished(number, family, *_costs(gallery, own, layout), layout)
-        figure = gallery.figure(kind, layout.columns, layout.size)
-        return _finished(number, family, figure, gallery.table(kind), layout)
+    if kind is None:
+        figure, table = _costs(gallery, own)
+    else:
+        figure, table = gallery.figure(kind, _COLUMNS), gallery.table(kind)
+    return _finished(number, family, figure, table, shared=True)
 
 
-def training_drawing(number: int, traces: Traces, family: str, layout: Layout = WIDE) -> Drawing:
+def training_drawing(number: int, traces: Traces, family: str) -> Drawing:
     """Fig. 2, or Fig. 4; refused where nothing could be fitted."""
-    with mpl.rc_context({"font.size": layout.points}):
-        rng = np.random.default_rng(_SEED)
-        return _finished(number, family, *_training(number, traces, layout, rng, _RESAMPLES), layout)
+    rng = np.random.default_rng(_SEED)
+    return _finished(number, family, *_training(number, traces, rng, _RESAMPLES), shared=False)
 
 
 def training_drawings(
@@ -100,7 +81,7 @@ def training_drawings(
     """The same for the report, with names of their own and a footer."""
     drawings = []
     for number, name in zip(TRAINING, ("loss", "fits"), strict=True):
-        figure, table = _training(number, traces, WIDE._replace(size=PANEL), rng, resamples)
+        figure, table = _training(number, traces, rng, resamples)
         add_footer(finished(figure), f"traces {family}, {len(traces.runs)} runs; {here().source_words}")
         caption = f"{family}: {_KNOWN[number][1]} (as Fig. {number})."
         drawings.append(Drawing(f"{family}-training-{name}", caption, figure, table))
@@ -114,27 +95,25 @@ def _gallery(family: str, attempts: Sequence[Attempt], methods: Sequence[str]) -
     names = {name: f"{role}{_DIFFERS.get((role, name), '')} ({name})" for name, role in roles.items()}
     for suite in dict.fromkeys(item.task.suite for item in plain):
         own = [item for item in plain if item.task.suite == suite]
-        shown = [item for item in shown_of(own, Instances(), methods) if item.method in methods]
+        shown = [item for item in shown_of(own, methods) if item.method in methods]
         if any(item.plan is not None for item in shown):
             ordered = sorted(shown, key=lambda item: methods.index(item.method))
             return Gallery(family, ordered, names=names)
     raise InvalidInputError(f"hold no plan of {', '.join(methods)} on the family {family!r}", "attempts")
 
 
-def _finished(number: int, family: str, figure: Figure, table: Table, layout: Layout) -> Drawing:
+def _finished(number: int, family: str, figure: Figure, table: Table, shared: bool) -> Drawing:
     """Titles that fit, one legend where panels share it, and room for it."""
     for axes in figure.axes:
-        axes.tick_params(labelsize=0.9 * layout.points)
-        set_title(axes, axes.get_title(loc="left").replace("\n", " "), layout.letters)
-    finished(figure, layout.below or number not in TRAINING, layout.below)
+        set_title(axes, axes.get_title(loc="left").replace("\n", " "))
     caption = f"Fig. {number} of the paper, {_KNOWN[number][1]}; here {family}."
-    return Drawing(f"paper-figure-{number}", caption, figure, table)
+    return Drawing(f"paper-figure-{number}", caption, finished(figure, shared), table)
 
 
-def _costs(gallery: Gallery, attempts: Sequence[Attempt], layout: Layout) -> tuple[Figure, Table]:
+def _costs(gallery: Gallery, attempts: Sequence[Attempt]) -> tuple[Figure, Table]:
     """Figs. 5 and 6."""
     curves = level_curves(level_points(attempts))
-    figure, axes = panels(3 if curves else 2, layout.columns, layout.size)
+    figure, axes = panels(3 if curves else 2)
     rows: list[tuple[Cell, ...]] = []
     for kind, panel, place in (("cost", "cost", axes[0]), ("expected-loss", "loss", axes[1])):
         gallery.parts(kind)[0](place)
@@ -147,12 +126,10 @@ def _costs(gallery: Gallery, attempts: Sequence[Attempt], layout: Layout) -> tup
     return figure, Table(("panel", "method", "at", "value"), tuple(rows))
 
 
-def _training(
-    number: int, traces: Traces, layout: Layout, rng: np.random.Generator, resamples: int
-) -> tuple[Figure, Table]:
+def _training(number: int, traces: Traces, rng: np.random.Generator, resamples: int) -> tuple[Figure, Table]:
     """Fig. 2 or 4 as it is drawn, and its numbers."""
     if number == TRAINING[0]:
-        figure, (axes,) = panels(1, 1, layout.size)
+        figure, (axes,) = panels(1)
         draw_loss_band(traces, axes)
         rows = [
             (curve.label, *point)
@@ -162,7 +139,7 @@ def _training(
         return figure, Table(("plan", "epoch", "mean", "lower", "upper"), tuple(rows))
     by_model = fit_traces(traces, rng, FitBy.MODEL, resamples=resamples)
     by_schedule = fit_traces(traces, rng, FitBy.SCHEDULE, resamples=resamples)
-    figure, places = panels(3 if by_model.jumps else 2, layout.columns, layout.size)
+    figure, places = panels(3 if by_model.jumps else 2)
     draw_fits(by_model, by_schedule, places)
     return figure, Table(("panel", "name", "value"), tuple(_fit_rows(by_model, by_schedule)))
 

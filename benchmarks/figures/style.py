@@ -47,12 +47,6 @@ _MOST, _LONGEST, _LINES = 16, 34, 2
 """Entries of a legend, the last of which counts the rest; letters of a line of an entry, and its lines."""
 _TITLE, _FORMULA = 56, 8
 """Letters of a line of a title above a panel, and signs of a formula that take no room in print."""
-_LETTERS = 12.5
-"""Letters of a title in an inch of small print."""
-_NARROW = 2.7
-"""Inches of axes, before they are laid out, below which a legend beside them would leave them no room."""
-_BELOW = 37.0
-"""From the axes down to a legend below them, past ticks, their label and half a mark [points]."""
 _LOOK = {"frameon": False, "fontsize": "small", "title_fontsize": "small", "alignment": "left"}
 
 
@@ -219,33 +213,14 @@ def covered(label: str, held: int, of: int) -> str:
     return label if held == of else f"{label} (n = {held} of {of})"
 
 
-def is_narrow(axes: "Axes") -> bool:
-    """Whether axes are as narrow as in a column of a journal, so that nothing fits beside them."""
-    return _inches(axes) < _NARROW
-
-
-def room_for_title(axes: "Axes") -> int:
-    """Letters of small print in the width of axes."""
-    return int(_LETTERS * _inches(axes))
-
-
-def _inches(axes: "Axes") -> float:
-    """Width of axes before they are laid out [in]."""
-    width = axes.get_position(original=True).width
-    return float(width * axes.figure.bbox.width / axes.figure.dpi)
-
-
 def title_near(axes: "Axes", text: str) -> None:
-    """Put a sentence above the axes on one line, or on as many as it needs where they are narrow."""
-    if is_narrow(axes):
-        set_title(axes, text, room_for_title(axes))
-    else:
-        axes.set_title(text, fontsize="medium", loc="left")
+    """Put a sentence above the axes, on one line."""
+    axes.set_title(text, fontsize="medium", loc="left")
 
 
-def set_title(axes: "Axes", text: str, letters: int = _TITLE) -> None:
-    """Put a sentence above the axes, on as many lines of so many letters as it needs."""
-    room = letters + (_FORMULA if "$" in text else 0)
+def set_title(axes: "Axes", text: str) -> None:
+    """Put a sentence above the axes, on as many lines as it needs."""
+    room = _TITLE + (_FORMULA if "$" in text else 0)
     whole = text.replace(" %", "\N{NO-BREAK SPACE}%").replace(" = ", "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}")
     lines = textwrap.wrap(whole, room, break_on_hyphens=False)
     axes.set_title("\n".join(lines), fontsize="small", loc="left")
@@ -271,61 +246,32 @@ def plain_logarithms(axes: "Axes", which: Literal["x", "y"], marks: Sequence[flo
 
 
 def legend_beside(axes: "Axes", title: str = "") -> None:
-    """Explain every labelled mark on the right of the axes, or below them where they are narrow.
-
-    The ``title`` is what all entries have in common.
-    """
-    if not is_narrow(axes):
-        _legend(axes, [axes], loc="upper left", bbox_to_anchor=(1.0, 1.0), title=title or None)
-        return
-    from matplotlib.transforms import ScaledTranslation
-
-    longest = max((len(label) for label in axes.get_legend_handles_labels()[1]), default=0)
-    below = ScaledTranslation(0, -_BELOW / 72, axes.figure.dpi_scale_trans)
-    look: dict[str, Any] = dict.fromkeys(("borderpad", "borderaxespad"), 0.0)
-    look |= {"fontsize": "x-small", "labelspacing": 0.2, "title": title or None}
-    look |= {"bbox_to_anchor": (0.0, 0.0), "bbox_transform": axes.transAxes + below}
-    _legend(axes, [axes], loc="upper left", ncols=1 if 2 * longest > room_for_title(axes) else 2, **look)
+    """Explain every labelled mark on the right of the axes, under what all entries have in common."""
+    _legend(axes, [axes], loc="upper left", bbox_to_anchor=(1.0, 1.0), title=title or None)
 
 
-def finished(figure: "Figure", shared: bool = False, below: bool = False, title: str = "") -> "Figure":
+def finished(figure: "Figure", shared: bool = False) -> "Figure":
     """The figure with its legends, and enlarged by them, so that panels keep their size.
 
-    One legend for all axes if it is ``shared``: under a ``title``, or that of the first which had one, on the
-    right; or ``below``, in two columns, or in one where two are wider than the figure.
+    One legend for all axes on the right if it is ``shared``, under the title of the first which had one.
     """
     if shared:
         old = [legend for axes in figure.axes if (legend := axes.get_legend()) is not None]
-        titles = [title, *(legend.get_title().get_text() for legend in old)]
+        titles = [legend.get_title().get_text() for legend in old]
         for legend in old:
             legend.remove()
-        look: dict[str, Any] = {"title": next(filter(None, titles), None), "loc": "outside right upper"}
-        if below:
-            look |= {"loc": "outside lower center", "ncols": 2}
-        drawn = _legend(figure, figure.axes, **look)
-        if below and drawn is not None and _extent(drawn)[0] > figure.get_figwidth():
-            drawn.remove()
-            _legend(figure, figure.axes, **look | {"ncols": 1})
-    _make_room(figure, below)
-    return figure
-
-
-def _make_room(figure: "Figure", below: bool) -> None:
-    shared = [_extent(legend) for legend in figure.legends]
-    if below:
-        figure.set_figheight(figure.get_figheight() + sum(height for _, height in shared))
-        return
+        _legend(figure, figure.axes, title=next(filter(None, titles), None), loc="outside right upper")
     columns: dict[int, float] = {}
-    tallest = max((height for _, height in shared), default=0.0)
+    sizes = [_extent(legend) for legend in figure.legends]
+    wider = sum(width for width, _ in sizes)
     for axes in figure.axes:
         legend, place = axes.get_legend(), axes.get_subplotspec()
         if legend is not None and place is not None:
-            width, height = _extent(legend)
-            columns[place.colspan.start] = max(columns.get(place.colspan.start, 0.0), width)
-            tallest = max(tallest, height)
-    beside = max((width for width, _ in shared), default=0.0)
-    figure.set_figwidth(figure.get_figwidth() + sum(columns.values()) + beside)
-    figure.set_figheight(max(figure.get_figheight(), tallest))
+            sizes.append(_extent(legend))
+            columns[place.colspan.start] = max(columns.get(place.colspan.start, 0.0), sizes[-1][0])
+    figure.set_figwidth(figure.get_figwidth() + sum(columns.values()) + wider)
+    figure.set_figheight(max([figure.get_figheight(), *(height for _, height in sizes)]))
+    return figure
 
 
 def folded(label: str) -> str:

@@ -15,18 +15,19 @@ from depl.benchmarks.analysis.growth import (
     growths,
     size_of,
 )
-from depl.benchmarks.analysis.profiles import Profile, cost_profiles, profile_table, time_profiles
-from depl.benchmarks.analysis.ratio_table import trials
-from depl.benchmarks.analysis.reference import configurations, ordered
+from depl.benchmarks.analysis.profiles import profiles
+from depl.benchmarks.analysis.reference import Frame, configurations, frame_of, ordered, pd
 from depl.benchmarks.analysis.table import Table
 from depl.benchmarks.figures.comparison import Entry
 from depl.benchmarks.figures.drawing import (
     Drawing,
-    Instances,
     add_footer,
     drawn,
     first_of_each,
     footer_of,
+    instance_of,
+    instances_of,
+    missing,
     plan_of,
 )
 from depl.benchmarks.figures.family import Gallery
@@ -81,25 +82,23 @@ def figures_of(attempts: Sequence[Attempt]) -> list[Drawing]:
     The same attempts in any order give the same figures. What cannot be drawn, because an instance has
     changed since, is named by `left_out`.
     """
-    return list(_figures(ordered(attempts), Instances()))
+    return list(_figures(ordered(attempts)))
 
 
 def left_out(attempts: Sequence[Attempt]) -> list[str]:
     """Sentences on families of which no figure can be drawn, because their instances cannot be made again."""
-    instances = Instances()
-    instances.of_all([item for item in ordered(attempts) if _family(item) is not None])
-    return instances.missing
+    return missing([item for item in ordered(attempts) if _family(item) is not None])
 
 
-def _figures(attempts: Sequence[Attempt], instances: Instances) -> Iterator[Drawing]:
+def _figures(attempts: Sequence[Attempt]) -> Iterator[Drawing]:
     for family in dict.fromkeys(filter(None, map(_family, attempts))):
         own = [item for item in attempts if _family(item) == family]
         levels = level_drawing(family, own)
         if levels is not None:
             varied = [item for item in own if levels_of(item) is not None]
-            yield _with_footer(levels, varied, instances.of_all(varied))
+            yield _with_footer(levels, varied, instances_of(varied))
         for part in _by_suite(own).values():
-            yield from _family_drawings(family, part, instances)
+            yield from _family_drawings(family, part)
     suites = _by_suite(attempts)
     for suite, own in suites.items():
         drawing = _profiles(suite, own)
@@ -128,7 +127,7 @@ def _family(attempt: Attempt) -> str | None:
     return str(family) if known else None
 
 
-def _family_drawings(family: str, attempts: Sequence[Attempt], instances: Instances) -> Iterator[Drawing]:
+def _family_drawings(family: str, attempts: Sequence[Attempt]) -> Iterator[Drawing]:
     """Figs. 5 to 9, if every configuration was run once at every target and none of them varies eta."""
     once = first_of_each(attempts)
     places = {(item.task.configuration, item.labels["target"]) for item in once}
@@ -136,24 +135,24 @@ def _family_drawings(family: str, attempts: Sequence[Attempt], instances: Instan
         return
     suite = attempts[0].task.suite
     labels = configurations(attempts, suite)
-    shown = shown_of(attempts, instances, [name for name in labels if name not in SET_ASIDE] or labels)
+    shown = shown_of(attempts, [name for name in labels if name not in SET_ASIDE] or labels)
     if any(item.plan is not None for item in shown):
         own = suite.partition("-")[0] == family.partition("-")[0]
         for drawing in Gallery(family if own else f"{suite}-{family}", shown).drawings():
-            yield _with_footer(drawing, attempts, instances.of_all(attempts))
+            yield _with_footer(drawing, attempts, instances_of(attempts))
 
 
-def shown_of(attempts: Sequence[Attempt], instances: Instances, chosen: Collection[str]) -> list[Entry]:
+def shown_of(attempts: Sequence[Attempt], chosen: Collection[str]) -> list[Entry]:
     """The chosen configurations of one suite at every target of a family, by target.
 
     What is optimal may be proved by any attempt.
     """
-    optimal = {
-        id(item) for item, trial in trials(attempts) if item.proved_optimal and trial.ratio is not None
-    }
+    rows = frame_of(attempts)
+    proofs = rows[(rows["ending"] == "optimal") & rows["ratio"].notna()]
+    optimal = set(map(id, proofs["attempt"]))
     found = []
     for item in sorted(first_of_each(attempts), key=lambda item: float(item.labels["target"])):
-        instance = instances.of(item)
+        instance = instance_of(item)
         if item.task.configuration in chosen and instance is not None:
             target, label = f"{item.labels['target']:g}", item.task.configuration
             solution = Solution.PROVEN_OPTIMAL if id(item) in optimal else Solution.FEASIBLE
@@ -165,38 +164,40 @@ def shown_of(attempts: Sequence[Attempt], instances: Instances, chosen: Collecti
 
 def _profiles(suite: str, attempts: Sequence[Attempt]) -> Drawing | None:
     """Profiles by cost and by time of the configurations that answer anything."""
-    by_cost = [item for item in cost_profiles(attempts, suite) if item.factors]
-    by_time = [item for item in time_profiles(attempts, suite) if item.factors]
-    if len(by_cost) not in range(2, MOST_PROFILES + 1) or by_cost[0].problems < _FEWEST_PROBLEMS:
+    found = {by: profiles(attempts, suite, by) for by in ("cost", "time")}
+    found = {
+        by: rows[rows.groupby("configuration")["share"].transform("max") > 0] for by, rows in found.items()
+    }
+    cost = found["cost"]
+    few = cost.empty or cost["problems"].iloc[0] < _FEWEST_PROBLEMS
+    if few or cost["configuration"].nunique() not in range(2, MOST_PROFILES + 1):
         return None
     figure, places = panels(2)
     quantities = ("cost / proved optimum", "time / least time, plans within 1 % of the optimum")
-    for found, quantity, axes in zip((by_cost, by_time), quantities, places, strict=True):
-        performance_profile(found, quantity, axes)
-        set_title(axes, f"{suite}, {counted(found[0].problems if found else 0, 'problem')}")
-    finished(figure, shared=True)
-    tables = {"cost": profile_table(by_cost), "time": profile_table(by_time)}
-    rows = [(by, *row) for by, table in tables.items() for row in table.rows]
+    for rows, quantity, axes in zip(found.values(), quantities, places, strict=True):
+        performance_profile(rows, quantity, axes)
+        set_title(axes, f"{suite}, {counted(max(rows['problems'], default=0), 'problem')}")
     caption = (
         f"{suite}: share of problems with a proved optimum that each method answers within a factor, by cost "
         "and by time; what has no plan never counts."
     )
-    columns = ("by", *tables["cost"].columns)
-    return Drawing(f"{suite}-profiles", caption, figure, Table(columns, tuple(rows)))
+    table = pd.concat(found, names=["by"]).reset_index(level="by")
+    return Drawing(f"{suite}-profiles", caption, finished(figure, shared=True), Table.of(table))
 
 
-def performance_profile(profiles: Sequence[Profile], quantity: str, axes: Axes) -> None:
+def performance_profile(profiles: Frame, quantity: str, axes: Axes) -> None:
     """Draw the share of problems within a factor of the best (Dolan and Moré) as stairs, one per method.
 
     All end at the right edge, at the share that is never exceeded; ``quantity`` is what the factor is of.
     """
-    steps = {item.configuration: item.steps() for item in profiles}
-    edge = max(max((factors[-1] for factors, _ in steps.values()), default=1.0) ** 1.1, 1.01)
-    for index, (name, (colour, marker, dash)) in enumerate(styles_of(steps).items()):
-        factors, shares = steps[name]
+    edge = max([1.01, *(profiles["factor"] ** 1.1)])
+    styles = styles_of(profiles["configuration"])
+    for index, (name, own) in enumerate(profiles.groupby("configuration", sort=False)):
+        colour, marker, dash = styles[name]
         look: dict[str, Any] = {"color": colour, "linestyle": dash, "linewidth": max(3.0 - 0.5 * index, 1.2)}
-        look |= {"marker": marker, "markersize": 4, "markevery": max(len(factors) // _MARKS, 1)}
-        axes.step([*factors, edge], [*shares, shares[-1]], where="post", label=name, **look)
+        look |= {"marker": marker, "markersize": 4, "markevery": max(len(own) // _MARKS, 1)}
+        steps = [*own["factor"], edge], [*own["share"], own["share"].iloc[-1]]
+        axes.step(*steps, where="post", label=name, **look)
     axes.set_xlim(1, edge)
     plain_logarithms(axes, "x")
     if edge < _FEW_DECADES:
@@ -283,7 +284,7 @@ def _draw_times(item: Growth, style: Style, axes: Axes) -> None:
     axes.plot(*stopped, linestyle="none", marker=_LONGER, color=colour, markersize=8)
     name, line = item.configuration, item.line
     if line is not None:
-        sizes = [line.smallest, line.largest]
+        sizes = [line.fitted_from, line.fitted_to]
         axes.plot(sizes, [line.seconds(size) for size in sizes], color=colour, linestyle=dash, linewidth=1.2)
         name += f": {line.exponent:z.2f} [{line.lower:z.2f}, {line.upper:z.2f}]"
     axes.plot([], [], color=colour, marker=marker, linestyle="none" if line is None else dash, label=name)

@@ -16,6 +16,10 @@ VERSION = "method_version"
 """Key of an attempt's settings, where its method is of another version than the first."""
 GRACE = 60.0
 """Seconds beyond the time limit of a method that an attempt has for its instance and the verification."""
+SHARE, SECONDS = 0.05, 2.0
+"""What a solve may take beyond its limit: a share of it, and seconds."""
+BOUND_FOUND = "bound_found"
+"""Measure of an attempt: the greatest lower bound of any part of its result [cost]."""
 _LONGEST = 200
 """Characters of a name, as files are called after it and file systems allow 255 bytes."""
 _FOLDERS = re.compile(r"(?<![\w.])/(?:[^\s/\"':,;]+/)+")
@@ -114,16 +118,6 @@ class Attempt(Provenance, frozen=True, kw_only=True, omit_defaults=True, forbid_
         """Whether it is of a study that measures and takes answers alone, and has none: it is run again."""
         return not self.method and self.settings["time_limit"] is None and self.ending != ANSWERED
 
-    @property
-    def proved_optimal(self) -> bool:
-        """Whether its plan is proved to be cheapest, under its own meaning of constraint (3)."""
-        return self.ending == "optimal"
-
-    @property
-    def proved_infeasible(self) -> bool:
-        """Whether it is proved that there is no plan, under its own meaning of constraint (3)."""
-        return self.ending == "infeasible"
-
 
 class Job(NamedTuple):
     """What a worker receives: all of an attempt that is known beforehand, and what was asked for."""
@@ -135,6 +129,11 @@ class Job(NamedTuple):
     def task(self) -> Task:
         """What is to be run."""
         return self.blank.task
+
+
+def allowed(time_limit: float) -> float:
+    """Seconds that a solve under this limit may take as a whole."""
+    return time_limit * (1 + SHARE) + SECONDS
 
 
 def without_folders(text: str) -> str:

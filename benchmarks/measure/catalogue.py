@@ -39,11 +39,6 @@ def all_suites() -> dict[str, Study]:
     return _defined_in(_SWEEPS)
 
 
-def find_suite(name: str) -> Study:
-    """The shipped study of that name that sweeps."""
-    return chosen([name], all_suites())[0]
-
-
 @functools.cache
 def draws_of(name: str, sources: tuple[str, ...] = ()) -> dict[str, Draw]:
     """The draws of a study by their names."""
@@ -81,7 +76,7 @@ def chosen(names: Iterable[str], studies: Mapping[str, Study]) -> list[Study]:
 
 
 def with_imports(studies: Mapping[str, Study], sources: Sequence[str] = ()) -> dict[str, Study]:
-    """Studies, and the ``STUDY`` (or ``SUITE``) of each of these modules and files that defines one.
+    """Studies, and the ``STUDY`` of each of these modules and files that defines one.
 
     Raises
     ------
@@ -91,7 +86,7 @@ def with_imports(studies: Mapping[str, Study], sources: Sequence[str] = ()) -> d
     found = dict(studies)
     for source in sources:
         module = import_source(source)
-        study = getattr(module, "STUDY", getattr(module, "SUITE", None))
+        study = getattr(module, "STUDY", None)
         if study is None:
             continue
         if not isinstance(study, Study):

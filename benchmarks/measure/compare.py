@@ -25,7 +25,7 @@ takes costs, times and losses within 1e-9 for the same; what differs by more may
 _OF_THE_CLOCK = frozenset({"time_limit", "interrupted", "hung", "crashed"})
 _OF_THE_RUN = ("seconds", "gibibytes")
 """How names of what another run measures differently end, in the answers of studies that measure."""
-_COMPARED = ("instance_hash", "ending", "solution", "cost", "lower_bound")
+_COMPARED = ("ending", "solution", "cost", "lower_bound")
 _ALSO_OF_ANSWERS = ("violation", "reason")
 """What limits that are counted, and not the clock, leave the same."""
 
@@ -120,7 +120,7 @@ def asked_again(
     known = {row.task: row for row in recorded}
     for found in workers(jobs):
         step(found)
-        differ = differing(known.get(found.task), found)
+        differ = differences(known.get(found.task), found)
         told += differ
         other += [found] if differ else []
     return told, other
@@ -132,42 +132,39 @@ def between(old: Iterable[Attempt], new: Iterable[Attempt]) -> list[Difference]:
     return [
         difference
         for task in dict.fromkeys((*before, *after))
-        for difference in differing(before.get(task), after.get(task))
+        for difference in differences(before.get(task), after.get(task))
     ]
 
 
-def differing(recorded: Attempt | None, found: Attempt | None) -> list[Difference]:
-    """As `differences`; one line alone where only one of them is there."""
-    if recorded is None or found is None:
-        known = recorded or found
-        shown = [None if row is None else f"{row.ending} at cost {row.cost}" for row in (recorded, found)]
-        return [] if known is None else [Difference(known.task, "answer", *shown)]
-    return differences(recorded, found)
-
-
-def differences(recorded: Attempt, found: Attempt) -> list[Difference]:
+def differences(recorded: Attempt | None, found: Attempt | None) -> list[Difference]:
     """In what two attempts of a task differ: settings, instance, ending, cost and bound; not in time.
 
     Where limits are counted, everything that the study tells is compared as well. The version of a method is
     not looked at: what is recorded was renamed if it meant another thing. What ended without a proof and is
     stopped by the time limit now is no difference: it had less time, or tells now that the clock decided.
-    What is *stuck* was called *exhausted* before.
+    What is *stuck* was called *exhausted* before. One line alone where only one of them is there.
     """
+    if recorded is None or found is None:
+        known = recorded or found
+        shown = [None if row is None else f"{row.ending} at cost {row.cost}" for row in (recorded, found)]
+        return [] if known is None else [Difference(known.task, "answer", *shown)]
     if (recorded.ending, found.ending) == ("exhausted", "stuck"):
         recorded = msgspec.structs.replace(recorded, ending="stuck")
     if recorded.ending in ("exhausted", "stuck") and found.ending == "time_limit":
         return []
     counted = "looks" in recorded.settings and "looks" in found.settings
-    told = []
-    for name in _common(recorded.settings, found.settings):
-        told.append((f"settings.{name}", recorded.settings[name], found.settings[name]))
+    # older answers name the looks alone, and the beginning of the fingerprint
+    common = [name for name in recorded.settings if name in found.settings and name != VERSION]
+    told = [(f"settings.{name}", recorded.settings[name], found.settings[name]) for name in common]
+    size = len(recorded.instance_hash)
+    told.append(("instance_hash", recorded.instance_hash, found.instance_hash[:size]))
     for name in (*_COMPARED, *(_ALSO_OF_ANSWERS if counted else ())):
         told.append((name, getattr(recorded, name), getattr(found, name)))
     answers = [_lasting(row.answer) if row.ending == ANSWERED else row.answer for row in (recorded, found)]
     for name in sorted(answers[0].keys() | answers[1].keys()):
         told.append((name, answers[0].get(name), answers[1].get(name)))
     absolute = 0.0 if counted else TOLERANCE
-    return [Difference(recorded.task, *row) for row in told if not _same(*row, absolute)]
+    return [Difference(recorded.task, *row) for row in told if not equal(*row[1:], absolute)]
 
 
 def equal(old: Any, new: Any, absolute: float = 0.0) -> bool:
@@ -187,14 +184,3 @@ def _lasting(answer: Any) -> Any:
         kept = {name: value for name, value in answer.items() if not name.endswith(_OF_THE_RUN)}
         return {name: _lasting(value) for name, value in kept.items()}
     return list(map(_lasting, answer)) if isinstance(answer, list) else answer
-
-
-def _same(what: str, old: Any, new: Any, absolute: float) -> bool:
-    if what == "instance_hash" and old:  # of answers, the beginning is recorded
-        return str(new).startswith(old)
-    return equal(old, new, absolute)
-
-
-def _common(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
-    """The settings that both name; older answers name the looks alone."""
-    return [name for name in old if name in new and name != VERSION]

@@ -9,8 +9,7 @@ import math
 import os
 import time
 from collections import Counter
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.instance import Instance
@@ -25,8 +24,7 @@ REFUSED, REJECTED = "refused", "rejected"
 _PROOFS = (Termination.OPTIMAL, Termination.GAP_REACHED, Termination.INFEASIBLE)
 
 
-@dataclass(frozen=True)
-class SolveOutcome:
+class SolveOutcome(NamedTuple):
     """What one method said of one instance.
 
     ``ending`` says in one word why it ended, ``reason`` why it was refused or rejected, or why there is no
@@ -38,36 +36,17 @@ class SolveOutcome:
     method: str
     ending: str
     seconds: float
+    planning_seconds: float
+    cpu_seconds: float
     cost: float | None = None
     lower_bound: float | None = None
     reason: str = ""
-    planning_seconds: float = math.nan
-    result: Result | None = field(default=None, repr=False)
-    cpu_seconds: float = math.nan
-
-    def __post_init__(self) -> None:
-        if math.isnan(self.planning_seconds):
-            object.__setattr__(self, "planning_seconds", self.seconds)
-
-    @property
-    def proved_optimal(self) -> bool:
-        """Whether it says that its plan is proved optimal."""
-        return self.ending == Termination.OPTIMAL.value
-
-    @property
-    def proved_infeasible(self) -> bool:
-        """Whether it says that there is proved to be no plan."""
-        return self.ending == Termination.INFEASIBLE.value
+    result: Result | None = None
 
     @property
     def proved(self) -> bool:
-        """Whether it answers the question with a proof."""
-        return self.proved_optimal or self.proved_infeasible
-
-    @property
-    def within_gap(self) -> bool:
-        """Whether its plan is proved to lie within the gap that was asked for."""
-        return self.proved_optimal or self.ending == Termination.GAP_REACHED.value
+        """Whether it answers the question with a proof, to the gap that was asked for."""
+        return self.ending in [proof.value for proof in _PROOFS]
 
     @property
     def gap(self) -> float:
@@ -89,22 +68,14 @@ def tried(instance: Instance, method: str | Registered, **settings: Any) -> Solv
     except (NotCoveredError, VerificationError) as error:
         ending = REFUSED if isinstance(error, NotCoveredError) else REJECTED
         seconds = time.perf_counter() - started
-        return SolveOutcome(name, ending, seconds, reason=str(error), cpu_seconds=cpu_seconds() - cpu)
+        return SolveOutcome(name, ending, seconds, seconds, cpu_seconds() - cpu, reason=str(error))
     stopped, reason = result.termination, result.reason or ""
     if result.claimed and stopped in _PROOFS:  # what nobody checked is no reference for others
         reason = f"claims {stopped.value!r}, lower bound {result.lower_bound:.12g}: not checked by depl"
         stopped = Termination.EXHAUSTED
-    return SolveOutcome(
-        method=name,
-        ending=stopped.value,
-        seconds=time.perf_counter() - started,
-        cpu_seconds=cpu_seconds() - cpu,
-        cost=finite(result.cost),
-        lower_bound=None if result.claimed else finite(result.lower_bound),
-        reason=reason,
-        planning_seconds=result.wall_seconds,
-        result=result,
-    )
+    seconds, bound = time.perf_counter() - started, None if result.claimed else finite(result.lower_bound)
+    taken = (seconds, result.wall_seconds, cpu_seconds() - cpu)
+    return SolveOutcome(name, stopped.value, *taken, finite(result.cost), bound, reason, result)
 
 
 def cpu_seconds() -> float:

@@ -244,10 +244,7 @@ def _judged(case: Study, goal: Goal, measured: Mapping[str, object]) -> Measured
         )
     value = as_number(measured[goal.name])
     return MeasuredGoal(
-        name=goal.name,
-        sentence=goal.sentence,
-        comparison=goal.comparison,
-        threshold=float(goal.threshold),
+        **goal._replace(threshold=float(goal.threshold))._asdict(),
         measured=value if value is not None and np.isfinite(value) else None,
         met=goal.met_by(measured[goal.name]),
     )

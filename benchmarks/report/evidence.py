@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import Any, NamedTuple
 
-from depl.benchmarks.analysis.reference import Question, Reference, ordered, question_of, references
+from depl.benchmarks.analysis.ratio_table import trials
+from depl.benchmarks.analysis.reference import Frame, ordered
 from depl.benchmarks.measure.attempt import Attempt
 from depl.benchmarks.measure.catalogue import all_suites
 from depl.benchmarks.measure.results import Record
@@ -53,18 +54,18 @@ class Evidence:
     superseded: int = 0
 
     @cached_property
-    def references(self) -> dict[Question, Reference]:
-        """What all attempts together prove of every question."""
-        return references(self.attempts)
+    def trials(self) -> Frame:
+        """A row for every attempt, with what all of them prove, and what became of it."""
+        return trials(self.attempts)
 
     @cached_property
     def families(self) -> dict[str, dict[str, list[Point]]]:
         """By suite and family the points of the paper's kind, from the tightest target to the loosest."""
         return {suite: self._families(suite) for suite in (SHIPPED, COMPLETIONS, RANDOM)}
 
-    def suite(self, name: str) -> tuple[Attempt, ...]:
-        """The attempts of one suite, in the order of their tasks."""
-        return tuple(attempt for attempt in self.attempts if attempt.task.suite == name)
+    def suite(self, name: str) -> Frame:
+        """The rows of one suite, in the order of their tasks."""
+        return self.trials[self.trials["suite"] == name]
 
     def suites(self) -> tuple[str, ...]:
         """Names of the suites that there are attempts of, sorted."""
@@ -74,51 +75,44 @@ class Evidence:
         """What a study recorded; nothing without its record."""
         return self.records[study].values if study in self.records else {}
 
-    def reference(self, attempt: Attempt) -> Reference:
-        """What is known of the question that an attempt answers."""
-        return self.references[question_of(attempt)]
-
-    def ratio(self, attempt: Attempt) -> float | None:
-        """Cost over the proved optimum; None without a plan, or where the optimum is not proved or is 0."""
-        optimum = self.reference(attempt).optimum
-        return attempt.cost / optimum if attempt.cost is not None and optimum else None
-
     def _families(self, suite: str) -> dict[str, list[Point]]:
-        label, groups = _FAMILY.get(suite), dict[str, dict[float, list[Attempt]]]()
-        places: dict[tuple[str, int], float] = {}
-        for item in self.suite(suite):
-            place = places.setdefault((item.task.instance, item.task.seed), float(len(places)))
-            target = place if label is None else item.labels.get("target")
-            if isinstance(target, int | float) and (label is None or label in item.labels):
-                family = groups.setdefault(suite if label is None else str(item.labels[label]), {})
-                family.setdefault(float(target), []).append(item)
-        known = _targets(suite) if suite in _FAMILY else {}
-        return {
-            name: [self._point(at, own[at], known.get(name) or sorted(own)) for at in sorted(own)]
-            for name, own in groups.items()
-        }
-
-    def _point(self, target: float, attempts: Sequence[Attempt], targets: Sequence[float]) -> Point:
-        law = [item for item in attempts if item.meaning == "law"]
-        optimum = self.reference(law[-1]).optimum if law else None
-        known = {item.task.configuration: item for item in reversed(attempts)}
-        proofs = [item for item in law if item.proved_optimal and optimum is not None]
-        known |= {OPTIMUM: proofs[0]} if proofs else {}
-        figures = {name: _figures(item, optimum) for name, item in known.items()}
-        if optimum is not None:
-            figures[OPTIMUM] = {**figures.get(OPTIMUM, {}), "cost": optimum}
-        used = {
-            name: {model: count for model, count in item.epochs_by_model.items() if count}
-            for name, item in known.items()
-            if item.cost is not None
-        }
-        return Point(target, (target == targets[0], target == targets[-1]), figures, used)
+        label, rows = _FAMILY.get(suite), self.suite(suite)
+        if label is None:
+            target, family = rows.groupby(["instance", "seed"], sort=False).ngroup().astype(float), suite
+        else:
+            target, family = (
+                rows["labels"].map(lambda own, key=key: own.get(key)) for key in ("target", label)
+            )
+            rows = rows[target.notna() & family.notna()]
+        known, found = _targets(suite) if label else {}, {}
+        for name, own in rows.assign(target=target, family=family).groupby("family", sort=False):
+            targets = known.get(name) or sorted(own["target"].unique())
+            found[name] = [_point(at, list(part.itertuples()), targets) for at, part in own.groupby("target")]
+        return found
 
 
-def _figures(item: Attempt, optimum: float | None) -> dict[str, float]:
+def _point(target: float, rows: Sequence[Any], targets: Sequence[float]) -> Point:
+    """One instance of a family, from the rows of its attempts."""
+    law = [row for row in rows if row.meaning == "law"]
+    optimum = law[-1].optimum if law else math.nan
+    known = {row.configuration: row.attempt for row in reversed(rows)}
+    proofs = [row.attempt for row in law if row.ending == "optimal" and not math.isnan(optimum)]
+    known |= {OPTIMUM: proofs[0]} if proofs else {}
+    figures = {name: _figures(item, optimum) for name, item in known.items()}
+    if not math.isnan(optimum):
+        figures[OPTIMUM] = {**figures.get(OPTIMUM, {}), "cost": optimum}
+    used = {
+        name: {model: count for model, count in item.epochs_by_model.items() if count}
+        for name, item in known.items()
+        if item.cost is not None
+    }
+    return Point(float(target), (target == targets[0], target == targets[-1]), figures, used)
+
+
+def _figures(item: Attempt, optimum: float) -> dict[str, float]:
     """What is told of a plan; without one only that its ratio is infinite, unless the method refused."""
     if item.cost is None:
-        return {} if item.ending == "refused" or not optimum else {"ratio": math.inf}
+        return {"ratio": math.inf} if item.ending != "refused" and optimum > 0 else {}
     measured = {key: value for key, value in item.measures.items() if value is not None}
     known = defaultdict(lambda: math.nan, measured)
     epochs = sum(item.epochs_by_model.values())
@@ -136,7 +130,7 @@ def _figures(item: Attempt, optimum: float | None) -> dict[str, float]:
     }
 
 
-def over(value: float, reference: float | None) -> float:
+def over(value: float, reference: float) -> float:
     """Their ratio; not a number where the reference is not known, or is 0."""
     return value / reference if reference else math.nan
 

@@ -1,16 +1,15 @@
 """A method of the reader's own: its cost over the best that is known, where it loses, its worst instances."""
 
 import glob
-import math
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from depl.benchmarks.analysis.ratio_table import EXACTLY, Fate, Trial, ratio, tally, trials
-from depl.benchmarks.analysis.reference import Question, question_of
-from depl.benchmarks.analysis.table import Cell, Table
+from depl.benchmarks.analysis.ratio_table import EXACTLY, tally
+from depl.benchmarks.analysis.reference import Frame, pd, ratio
+from depl.benchmarks.analysis.table import Table
 from depl.benchmarks.measure.attempt import Attempt
 from depl.benchmarks.measure.catalogue import all_suites
 from depl.benchmarks.report.evidence import Evidence
@@ -23,9 +22,6 @@ WORST, GROUPS = 10, 15
 """Instances and groups that are listed."""
 _VALUES = range(2, 13)
 """How many values a label may have to form groups: one says nothing, and many are names."""
-_Tried = list[tuple[Attempt, Trial]]
-_Cheapest = Mapping[Question, Mapping[str, float]]
-"""The least cost by question and configuration; infinite where it was tried and found no plan."""
 
 
 @dataclass(frozen=True)
@@ -55,23 +51,20 @@ def own_names(evidence: Evidence, named: Sequence[str] = ()) -> tuple[str, ...]:
 
 def own_method(evidence: Evidence, name: str) -> OwnMethod:
     """A configuration against the other methods on the same questions, by groups, and where it loses most."""
-    questions = {question_of(item) for item in evidence.attempts if item.task.configuration == name}
-    beside = [item for item in evidence.attempts if question_of(item) in questions]
-    own = [(item, trial) for item, trial in trials(beside) if item.task.configuration == name]
-    cheapest: dict[Question, dict[str, float]] = {}
-    for item in beside:
-        if item.ending != "refused":
-            known, label = cheapest.setdefault(question_of(item), {}), item.task.configuration
-            known[label] = min(math.inf if item.cost is None else item.cost, known.get(label, math.inf))
-    tables = {"against": _against(name, cheapest), "groups": _groups(own), "worst": _worst(own, cheapest)}
-    return OwnMethod(name, _sentence(name, [trial for _, trial in own]), tables)
+    rows = evidence.trials.assign(over=lambda rows: rows["ratio"].fillna(rows["bound_ratio"]))
+    own = rows[rows["configuration"] == name]
+    asked = rows[rows["question"].isin(own["question"]) & (rows["ending"] != "refused")]
+    costs = asked.fillna({"cost": np.inf}).pivot_table("cost", "question", "configuration", "min")
+    costs = costs if name in costs else costs.assign(**{name: np.nan})
+    tables = {"against": _against(name, costs), "groups": _groups(own), "worst": _worst(own, costs)}
+    return OwnMethod(name, _sentence(name, own), tables)
 
 
-def _sentence(name: str, own: Sequence[Trial]) -> str:
+def _sentence(name: str, own: Frame) -> str:
     found = tally(own)
     number = {key: int(found[key] or 0) for key in ("instances", "bounded", "unserved", "refused")}
-    said = [item for item in own if item.claim.optimal or item.claim.infeasible or item.claim.lower_bound > 0]
-    wrong = sum(trial.wrong_bound or trial.fate is Fate.FALSE_INFEASIBLE for trial in said)
+    said = own[own["ending"].isin(["optimal", "infeasible"]) | (own["lower_bound"] > 0)]
+    wrong = (said["wrong_bound"] | (said["fate"] == "false_infeasible")).sum()
     parts = [f"{name} was tried {counted(len(own), 'time')} on {counted(number['instances'], 'instance')}"]
     if found["mean"] is not None:
         optimal = percentage(float(found["optimal_share"] or 0), 2)
@@ -95,63 +88,61 @@ def _sentence(name: str, own: Sequence[Trial]) -> str:
     return "; ".join(parts) + "."
 
 
-def _against(name: str, cheapest: _Cheapest) -> Table:
-    tried = [costs for costs in cheapest.values() if name in costs]
+def _against(name: str, costs: Frame) -> Table:
+    """From the least cost by question and configuration, infinite where it was tried and found no plan."""
     rows = []
-    for other in sorted({other for costs in tried for other in costs} - {name}):
-        pairs = [(costs[name], costs[other]) for costs in tried if other in costs]
-        both = [ratio(mine, its) for mine, its in pairs if mine < math.inf and its < math.inf]
-        cheaper, costlier = sum(one < 1 - EXACTLY for one in both), sum(one > 1 + EXACTLY for one in both)
-        alone, lost = (sum(pair[at] < math.inf == pair[1 - at] for pair in pairs) for at in (0, 1))
-        mean = float(np.mean(both)) if both else None
-        rows.append((other, len(pairs), cheaper, len(both) - cheaper - costlier, costlier, alone, lost, mean))
-    columns = ("against", "tried by both", "cheaper", "equal", "more expensive", "other without plan")
-    return Table((*columns, "itself without plan", "mean cost over the other's"), tuple(rows))
+    for other in costs.columns.drop(name):
+        pairs = costs[[name, other]].dropna()
+        mine, its = (pairs[own] < np.inf for own in (name, other))
+        both = ratio(pairs[name], pairs[other])[mine & its]
+        cheaper, costlier = (both < 1 - EXACTLY).sum(), (both > 1 + EXACTLY).sum()
+        alike, without = len(both) - cheaper - costlier, ((mine & ~its).sum(), (its & ~mine).sum())
+        rows.append((other, len(pairs), cheaper, alike, costlier, *without, both.mean()))
+    columns = ["against", "tried by both", "cheaper", "equal", "more expensive", "other without plan"]
+    columns += ["itself without plan", "mean cost over the other's"]
+    return Table.of(pd.DataFrame(rows, columns=columns).query("`tried by both` > 0"))
 
 
-def _groups(own: _Tried) -> Table:
+def _groups(own: Frame) -> Table:
     """By every label that has several values: ratios, the worst mean first."""
-    rows: list[tuple[Cell, ...]] = []
-    for label in dict.fromkeys(label for item, _ in own for label in item.labels):
-        by_value: dict[str, list[Trial]] = {}
-        for item, trial in own:
-            if label in item.labels:
-                by_value.setdefault(str(item.labels[label]).removesuffix(".0"), []).append(trial)
-        for value, group in by_value.items() if len(by_value) in _VALUES else ():
-            known = [over for trial in group if (over := _over(trial)) is not None]
-            mean, largest = (float(np.mean(known)), max(known)) if known else (None, None)
-            missed = sum(trial.unserved for trial in group)
-            rows.append((label, value, len(group), len(known), mean, largest, missed))
-    rows.sort(key=lambda row: -float(row[4] or 0))
-    columns = ("label", "value", "attempts", "compared", "mean", "largest", "no plan")
-    return Table(columns, tuple(rows[:GROUPS]))
+    columns = ["label", "value", "attempts", "compared", "mean", "largest", "no plan"]
+    found = [pd.DataFrame(columns=columns)]
+    for label, values in pd.DataFrame(list(own["labels"]), index=own.index).items():
+        told = values.dropna().astype(str).str.removesuffix(".0")
+        if told.nunique() in _VALUES:
+            groups = own.loc[told.index].groupby(told, sort=False)
+            parts = (
+                groups["over"].agg(["size", "count", "mean", "max"]).assign(missed=groups["unserved"].sum())
+            )
+            found.append(parts.reset_index(names="value").assign(label=label)[["label", "value", *parts]])
+            found[-1].columns = columns
+    rows = pd.concat(found[1:] or found).sort_values("mean", ascending=False, kind="stable")
+    return Table.of(rows.head(GROUPS))
 
 
-def _over(trial: Trial) -> float | None:
-    """Cost over the proved optimum, or over the best certified bound."""
-    return trial.ratio if trial.ratio is not None else trial.ratio_to_bound
-
-
-def _worst(own: _Tried, cheapest: _Cheapest) -> Table:
+def _worst(own: Frame, costs: Frame) -> Table:
     """Some without a plan where there is one, half of the list at most, and those that cost most."""
-
-    def loss(pair: tuple[Attempt, Trial]) -> float:
-        known = (_over(pair[1]), ratio(pair[1].claim.cost, pair[1].reference.cheapest))
-        return max(value for value in known if value is not None)
-
-    able = [pair for pair in own if pair[1].fate is not Fate.REFUSED and pair[1].reference.feasible]
-    missed = [pair for pair in able if pair[1].claim.cost == math.inf]
-    costly = [pair for pair in able if pair[1].claim.cost < math.inf and loss(pair) > 1 + EXACTLY]
-    costly.sort(key=lambda pair: -loss(pair))
-    rows: list[tuple[Cell, ...]] = []
-    for item, trial in [*missed[: max(WORST // 2, WORST - len(costly))], *costly][:WORST]:
-        known, task, costs = trial.reference, item.task, cheapest.get(question_of(item), {})
-        by = min(costs, key=lambda name: costs[name]) if costs else None
-        excess = None if item.cost is None else ratio(item.cost, known.cheapest)
-        held = (item.ending, item.cost, known.cheapest, by, known.bound if known.bound > 0 else None)
-        rows.append((task.instance, task.suite, task.seed, *held, excess, _over(trial), _command(item)))
-    columns = ("instance", "suite", "seed", "ended", "cost", "best known cost", "found by", "lower bound")
-    return Table((*columns, "over best known", "over the optimum at most", "to run it again"), tuple(rows))
+    own = own.assign(
+        excess=ratio(own["cost"], own["cheapest"]), by=costs.idxmin(axis=1).reindex(own["question"]).array
+    )
+    own["loss"] = own[["over", "excess"]].max(axis=1)
+    able = own[(own["fate"] != "refused") & own["feasible"]]
+    costly = able[able["loss"] > 1 + EXACTLY].sort_values("loss", ascending=False, kind="stable")
+    missed = able[able["cost"].isna()].head(max(WORST // 2, WORST - len(costly)))
+    rows = pd.concat([missed, costly]).head(WORST)
+    told = {
+        **{name: name for name in ("instance", "suite", "seed")},
+        "ended": "ending",
+        "cost": "cost",
+        "best known cost": "cheapest",
+        "found by": "by",
+        "lower bound": "bound",
+        "over best known": "excess",
+        "over the optimum at most": "over",
+    }
+    found = rows.assign(bound=rows["bound"].where(rows["bound"] > 0))[list(told.values())]
+    found.columns = list(told)
+    return Table.of(found.assign(**{"to run it again": rows["attempt"].map(_command)}))
 
 
 def _command(item: Attempt) -> str:

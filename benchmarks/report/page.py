@@ -14,7 +14,7 @@ from depl.benchmarks.report.evidence import Evidence
 from depl.benchmarks.report.own import OwnMethod
 from depl.benchmarks.report.tables import Shown, report_tables
 from depl.benchmarks.report.template import inline_svg, rendered
-from depl.benchmarks.report.verdicts import Verdict, counts, ruling_of
+from depl.benchmarks.report.verdicts import Verdict, counts
 from depl.instances.shipped import names
 from depl.models.foundation.errors import InvalidInputError
 
@@ -59,7 +59,7 @@ def report(
         families=_families(figures),
         notes=notes,
         tables=tables,
-        broken=limits.verdict(judged) if (judged := limits.judged(evidence.attempts)) else "",
+        broken="" if (judged := limits.judged(evidence.attempts)).empty else limits.verdict(judged),
         most=MOST_ROWS,
         shown=short,
         numeric=lambda cell: isinstance(cell, int | float) and not isinstance(cell, bool),
@@ -70,9 +70,7 @@ def _claim(verdict: Verdict, figures: Sequence[Drawing]) -> dict[str, Any]:
     """What the page says of a claim, with the names of those figures that show its evidence."""
     patterns = verdict.claim.figures
     rows = tuple(
-        (reading.statement, ruling_of(found).value, *found[:3])
-        for reading, found in verdict.found
-        if found.cases
+        (reading.statement, found.ruling.value, *found[:3]) for reading, found in verdict.found if found.cases
     )
     table = Table(("reading", "verdict", "shown in", "of cases", "measured"), rows)
     return {

@@ -5,6 +5,7 @@ attempts of a suite. Names are those of configurations.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from enum import Enum
 from itertools import pairwise
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -12,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from depl.benchmarks.analysis.growth import growths
+from depl.benchmarks.analysis.reference import Frame
 from depl.benchmarks.measure.attempt import Attempt
 from depl.benchmarks.report.evidence import OPTIMUM, SHIPPED, Evidence, Point, over
 from depl.benchmarks.suites.stage_orders import ORDERS
@@ -25,6 +27,15 @@ SIZES = {
 ROUNDING = 1e-9
 
 
+class Ruling(Enum):
+    """What measurements say of a claim under a reading."""
+
+    HOLDS = "holds"  # in all cases
+    PARTLY = "holds in part"  # in some cases, and the reading is not about all
+    FAILS = "fails"  # in no case, or not in all where the reading is about all
+    UNMEASURED = "not measured"  # the results at hand have no case
+
+
 class Found(NamedTuple):
     """In how many of the cases a reading shows, the figures behind it, and whether it is about all cases.
 
@@ -35,6 +46,20 @@ class Found(NamedTuple):
     cases: int
     measured: str = ""
     always: bool = False
+
+    @property
+    def ruling(self) -> Ruling:
+        """The verdict that follows."""
+        if not self.cases:
+            return Ruling.UNMEASURED
+        if self.shown == self.cases:
+            return Ruling.HOLDS
+        return Ruling.FAILS if self.always or not self.shown else Ruling.PARTLY
+
+    @property
+    def words(self) -> str:
+        """In how many cases it shows, and the figures."""
+        return f"{self.shown} of {self.cases}" + (f": {self.measured}" if self.measured else "")
 
 
 class Asked(NamedTuple):
@@ -126,38 +151,34 @@ def none_wrong(
 @_asked
 def works_poorly(asked: Asked, factor: float) -> Found:
     """A heuristic's mean cost over the optimum exceeds the factor, or it misses one of ten instances."""
-    evidence, suite, names = asked
-    own = [item for item in _tried(evidence, suite, names[0]) if evidence.reference(item).feasible]
-    if not own:
+    own = _tried(asked, asked.of)
+    own = own[own["feasible"]]
+    if own.empty:
         return Found(0, 0)
-    ratios = [ratio for item in own if (ratio := evidence.ratio(item)) is not None]
-    missed = sum(item.cost is None for item in own) / len(own)
-    mean = float(np.mean(ratios)) if ratios else np.inf
-    told = f"mean cost over the optimum {f'{mean:.4g}' if ratios else 'unknown'}, "
-    shown = mean > factor or missed > 0.1
+    mean, missed = own["ratio"].mean(), own["cost"].isna().mean()
+    unknown = np.isnan(mean)
+    told = f"mean cost over the optimum {'unknown' if unknown else f'{mean:.4g}'}, "
+    shown = unknown or mean > factor or missed > 0.1
     return Found(int(shown), 1, f"{told}no plan for {percentage(missed, 2)}")
 
 
 @_asked
 def loses_more_often(asked: Asked) -> Found:
     """One configuration is more expensive than another on more instances than it is cheaper."""
-    evidence, suite, names = asked
-    costs: dict[str, dict[str, float]] = {}
-    for item in evidence.suite(suite):
-        if item.cost is not None:
-            costs.setdefault(item.task.instance, {}).setdefault(item.task.configuration, item.cost)
-    both = [tuple(own[name] for name in names) for own in costs.values() if own.keys() >= set(names)]
-    costlier, cheaper = (sum(pair[place] > pair[1 - place] * (1 + 1e-6) for pair in both) for place in (0, 1))
+    rows = asked.evidence.suite(asked.of)
+    costs = rows.pivot_table("cost", "instance", "configuration", "first").reindex(columns=asked.names)
+    both = costs.dropna()
+    one, other = (both[name] for name in asked.names)
+    costlier, cheaper = ((more > less * (1 + 1e-6)).sum() for more, less in ((one, other), (other, one)))
     told = f"more expensive on {costlier}, cheaper on {cheaper} of {len(both)} that both solve"
-    return Found(int(costlier > cheaper), int(bool(both)), told)
+    return Found(int(costlier > cheaper), int(len(both) > 0), told)
 
 
 @_asked
 def grows_no_faster(asked: Asked, power: float) -> Found:
     """The exponent of seconds against the size of a suite is not above the power, by its 95 % interval."""
-    evidence, suite, names = asked
-    own = [item for item in evidence.suite(suite) if item.method == names[0]]
-    for item in growths(own, SIZES):
+    rows = asked.evidence.suite(asked.of)
+    for item in growths(list(rows["attempt"][rows["method"] == asked.names[0]]), SIZES):
         if item.measure == "wall_seconds" and item.line is not None:
             exponent, lower, upper = item.line[:3]
             told = f"exponent {exponent:.2f}, 95 % interval {lower:.2f} to {upper:.2f}"
@@ -168,15 +189,13 @@ def grows_no_faster(asked: Asked, power: float) -> Found:
 @_asked
 def within_ratio(asked: Asked, bound: float) -> Found:
     """Every cost over a proved optimum is within the bound; an instance without a plan has no finite one."""
-    evidence, suite, names = asked
-    own = [item for name in suite.split() for item in _tried(evidence, name, names[0])]
-    ratios = [ratio for item in own if (ratio := evidence.ratio(item)) is not None]
-    missed = sum(item.cost is None and evidence.reference(item).feasible for item in own)
+    own = _tried(asked, *asked.of.split())
+    ratios, missed = own["ratio"].dropna(), own["unserved"].sum()
     cases = len(ratios) + missed
     told = f"largest cost over the optimum {max(ratios, default=0):.4g}, "
     told += f"no plan for {missed} of {cases} instances"
-    inside = sum(ratio <= bound * (1 + ROUNDING) for ratio in ratios)
-    return Found(inside, cases, told if cases else "", always=True)
+    inside = (ratios <= bound * (1 + ROUNDING)).sum()
+    return Found(int(inside), int(cases), told if cases else "", always=True)
 
 
 @_asked
@@ -184,35 +203,31 @@ def of_levels(
     asked: Asked, shows: Callable[[Curve], list[bool]], told: Callable[[Sequence[Curve]], str] = lambda _: ""
 ) -> Found:
     """What a method's cost and time do with the levels eta, by instance."""
-    evidence, suite, names = asked
-    curves: dict[str, dict[int, tuple[float, float]]] = {}
-    for item in evidence.suite(suite):
-        eta = item.settings.get("options", {}).get("eta")
-        if item.method == names[0] and isinstance(eta, int) and item.ending != "refused":
-            ratio, seconds = evidence.ratio(item) or np.nan, item.wall_seconds
-            curve = curves.setdefault(item.task.instance, {})
-            curve[eta] = (ratio, np.nan if seconds is None else seconds)
-    found = [[(eta, *curve[eta]) for eta in sorted(curve)] for curve in curves.values()]
-    steps = [step for curve in found for step in shows(curve)]
-    return Found(sum(steps), len(steps), told(found) if steps else "")
+    rows = _tried(asked, asked.of, by="method")
+    rows = rows.assign(eta=rows["settings"].map(lambda own: own.get("options", {}).get("eta")))
+    rows = rows.dropna(subset=["eta"]).sort_values("eta", kind="stable")
+    curves = [
+        list(zip(own["eta"].astype(int), own["ratio"], own["wall_seconds"], strict=True))
+        for _, own in rows.groupby("instance", sort=False)
+    ]
+    steps = [step for curve in curves for step in shows(curve)]
+    return Found(sum(steps), len(steps), told(curves) if steps else "")
 
 
 @_asked
 def no_other_order_is_lower(asked: Asked, what: str, errors: bool) -> Found:
     """No other order of the stages has a lower mean of a figure, each over the instances that both have."""
-    figure = ORDER_FIGURES[what]
-    evidence, suite, _ = asked
-    by_order: dict[str, dict[str, Attempt]] = {}
-    for item in evidence.suite(suite):
-        order, error = item.settings.get("options", {}).get("order"), item.labels.get("error", 0.0)
-        if isinstance(order, str) and isinstance(error, int | float) and (error > 0) is errors:
-            by_order.setdefault(order, {})[f"{item.task.instance} {item.task.seed}"] = item
-    papers, told, shown = by_order.pop(ORDERS[0], {}), [], 0
-    for order, others in by_order.items():
-        pairs = [(figure(papers[key]), figure(others[key])) for key in papers if key in others]
-        known = np.array([pair for pair in pairs if None not in pair], dtype=float)
-        if len(known):
-            own, other = known.mean(axis=0)
+    rows = asked.evidence.suite(asked.of)
+    rows = rows[rows["labels"].map(lambda own: (own.get("error", 0.0) > 0) is errors).astype(bool)]
+    rows = rows.assign(
+        order=rows["settings"].map(lambda own: own.get("options", {}).get("order")),
+        figure=rows["attempt"].map(ORDER_FIGURES[what]).astype(float),
+    )
+    known = rows.pivot_table("figure", ["instance", "seed"], "order", "first", sort=False)
+    told, shown = [], 0
+    for order in known.columns.difference([ORDERS[0]], sort=False) if ORDERS[0] in known else ():
+        own, other = known[[ORDERS[0], order]].dropna().mean()
+        if not np.isnan(own):
             shown += bool(own <= other * (1 + ROUNDING))
             told.append(f"{own:.4g} against {other:.4g} of {order}")
     return Found(shown, len(told), "; ".join(told), always=True)
@@ -358,10 +373,10 @@ ORDER_FIGURES: Mapping[str, Callable[[Attempt], float | None]] = {
 _NETWORKS = (f"{SHIPPED}-alexnet", f"{SHIPPED}-mobilenet")
 
 
-def _tried(evidence: Evidence, suite: str, name: str) -> list[Attempt]:
-    """The attempts of a configuration that were not refused."""
-    own = [item for item in evidence.suite(suite) if item.task.configuration == name]
-    return [item for item in own if item.ending != "refused"]
+def _tried(asked: Asked, *suites: str, by: str = "configuration") -> Frame:
+    """The rows of what a configuration or method was asked in some suites, and did not refuse."""
+    rows = asked.evidence.trials
+    return rows[rows["suite"].isin(suites) & (rows[by] == asked.names[0]) & (rows["ending"] != "refused")]
 
 
 def _rows(values: Mapping[str, Any], rows: str, where: Where) -> list[Mapping[str, Any]]:

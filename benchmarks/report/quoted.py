@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 from scipy.stats import ks_2samp
 
+from depl.benchmarks.analysis.reference import frame_of
+from depl.benchmarks.analysis.table import cell
 from depl.benchmarks.measure.results import RESULTS, read, read_all
 from depl.benchmarks.measure.store import RECORDED, read_attempts
 from depl.benchmarks.report.claims import CLAIMS, about_figure
 from depl.benchmarks.report.evidence import RANDOM, SHIPPED, Evidence, evidence_of
 from depl.benchmarks.report.tables import headline_table, printed_steps_table
-from depl.benchmarks.report.verdicts import counts, judged, told
-from depl.benchmarks.studies.closed_loop import of_cost, refuted
+from depl.benchmarks.report.verdicts import counts, judged
 from depl.instances.training.recorded import recorded_traces
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.names import advice
@@ -75,24 +76,10 @@ def _closed_loop(values: Values) -> Values:
         for rung in ("optimal, counted", "static, ledger")
     )
     pairs = [[own[f"{rung}, ledger"]["promised_cost"] for rung in ("optimal", "static")] for own in ledger]
-    policies = [own["optimal, counted"] for own in counted]
-    shares = [own["cost"] / whole["fixed"]["cost"] for own, whole in zip(policies, counted, strict=True)]
-    long = [
-        (own["omega"], share)
-        for own, share in zip(policies, shares, strict=True)
-        if own["maximum_epochs"] == 47
-    ]
     return {
-        "policies": policies,
-        "left_when_reached": sum(
-            own["optimal, counted"]["cost"] == own["static, counted"]["cost"] for own in counted
-        ),
-        "more_expensive": refuted([of_cost(policy) for policy in policies]),
+        "policies": [own["optimal, counted"] for own in counted],
         "saved": [1 - best / fixed for best, fixed in pairs],
         "saved_little": sum(1 - best / fixed < 0.01 for best, fixed in pairs),
-        "of_fixed": [
-            {"omega": omega, "missed": share > {0.9: 0.85, 0.95: 0.77}[omega]} for omega, share in long
-        ],
     }
 
 
@@ -102,13 +89,9 @@ def _promises_held_out(values: Values) -> Values:
         for row in values["chosen"]
         if row["judged"]
     ]
-    families = [row for row in asked if row["collection"] not in ("drawn", "tuned")]
     return {
         "half": where(asked, collection="drawn", known="halves", confidence=None),
-        "two": [row for row in asked if row["collection"] in ("drawn", "tuned")],
-        "families": families,
-        "short": [row for row in families if row["confidence"] and row["delivered"] < row["promised"]],
-        "pooled_short": sum((row["delivered"] or 1) < row["promised"] for row in values["pooled"]),
+        "families": [row for row in asked if row["collection"] not in ("drawn", "tuned")],
     }
 
 
@@ -122,10 +105,6 @@ def _promises_kept(values: Values) -> Values:
     }
 
 
-def _largest(values: Values, end: str, *begins: str) -> float:
-    return max(float(values[key]) for key in values if key.endswith(end) and key.startswith(begins))
-
-
 DERIVED: Mapping[str, Callable[[Values], Values]] = {
     "closed-loop": _closed_loop,
     "prediction-sets": lambda values: {
@@ -134,9 +113,8 @@ DERIVED: Mapping[str, Callable[[Values], Values]] = {
     },
     "promises-held-out": _promises_held_out,
     "promises-kept": _promises_kept,
-    "samples": lambda values: {"largest_gap": _largest(values, "_largest_gap", "")},
     "scale": lambda values: {
-        name: _largest(values, f"_{name}", "full", "regions")
+        name: max(float(values[f"{suite}_{name}"]) for suite in ("full", "regions"))
         for name in ("largest_gap_at_a_third", "largest_seconds")
     },
 }
@@ -153,7 +131,6 @@ _READINGS = {
     "near": ("with bounds: a plan", "shipped"),
     "near_on_completions": ("with bounds: a plan", "completions"),
     "printed_near": ("as printed: a plan", "shipped"),
-    "printed_near_on_completions": ("as printed: a plan", "completions"),
     "annealing_against_printed": ("annealing loses to DepL as printed", "on random"),
     "annealing": ("annealing loses to DepL with bounds", "on random"),
 }
@@ -167,7 +144,7 @@ def _claims() -> Values:
     found: dict[str, Any] = {"judged": len(verdicts), "counts": counts(verdicts).split(", ")}
     found["aware_costs_less"] = _completions_where_depl_costs_more()
     for name, parts in _READINGS.items():
-        (text,) = (told(own) for reading, own in readings if all(part in reading.statement for part in parts))
+        (text,) = (own.words for reading, own in readings if all(part in reading.statement for part in parts))
         found[name] = [float(one) for one in re.findall(r"-?\d+(?:\.\d+)?", text)]
     for verdict in verdicts:
         told_of = {"ruling": verdict.ruling.value, "agree": verdict.agree, "others": len(verdict.others)}
@@ -184,63 +161,46 @@ _SAME = 1e-9
 
 def _completions_where_depl_costs_more() -> int:
     """On how many completions of Table I `depl` costs more in the mean than cost-aware best-exp."""
-    costs: dict[str, dict[str, dict[str, float | None]]] = {}
-    for item in read_attempts("reconstruction"):
-        own = costs.setdefault(str(item.labels["completion"]), {}).setdefault(item.task.instance, {})
-        own[item.task.configuration] = item.cost
-    pairs = [[(own["depl"], own["expected-cost"]) for own in both.values()] for both in costs.values()]
-    savings = [[1 - depl / best for depl, best in own if depl and best] for own in pairs]
-    return sum(sum(own) < -_SAME * len(own) for own in savings)
+    rows = frame_of(read_attempts("reconstruction"))
+    rows = rows.assign(completion=rows["labels"].map(lambda own: own["completion"]))
+    costs = rows.pivot_table("cost", ["completion", "instance"], "configuration", "last")
+    savings = 1 - costs["depl"] / costs["expected-cost"]
+    return int((savings.groupby("completion").mean() < -_SAME).sum())
 
 
 def _suites() -> Values:
     """What the README says of the attempts behind its table, and of the family with deadlines."""
     evidence = shipped_and_random()
-    (steps,) = where(printed_steps_table(evidence.suite(RANDOM)).records(), configuration="depl-paper")
+    drawn, shipped = evidence.suite(RANDOM), evidence.suite(SHIPPED)
+    (steps,) = where(printed_steps_table(drawn["attempt"]).records(), configuration="depl-paper")
     (aware,) = where(headline_table(evidence).records(), method="expected-cost")
-    shipped = [
-        {"family": item.labels["family"], "method": item.task.configuration, "target": item.labels["target"]}
-        | {"over": ratio}
-        for item, ratio in ((item, evidence.ratio(item)) for item in evidence.suite(SHIPPED))
+    told = [
+        {"family": labels["family"], "method": method, "target": labels["target"], "over": cell(ratio)}
+        for labels, method, ratio in shipped[["labels", "configuration", "ratio"]].itertuples(index=False)
     ]
-    drawn = {item.task.instance: evidence.reference(item).optimum for item in evidence.suite(RANDOM)}
+    printed = drawn[drawn["configuration"] == "depl-paper"]
     return {
-        "drawn": len(drawn),
-        "proved": sum(optimum is not None for optimum in drawn.values()),
+        "drawn": drawn["instance"].nunique(),
+        "proved": drawn[drawn["optimum"].notna()]["instance"].nunique(),
         "not_covered": aware["not covered"],
         "commits": sorted({item.commit.id[:8] for item in evidence.attempts if item.commit}),
         "steps": steps,
-        "late": sum(
-            item.ending == "time_limit"
-            for item in evidence.suite(RANDOM)
-            if item.task.configuration == "depl-paper"
-        ),
-        "deadline": where(shipped, family=f"{SHIPPED}-alexnet-deadline"),
-        "printed": where(shipped, method="depl-paper"),
+        "late": int((printed["ending"] == "time_limit").sum()),
+        "printed": where(told, method="depl-paper"),
     }
 
 
 def _runs() -> Values:
-    """The facts of Sec. II on three plans that 104 shipped runs share each, by their first and last model."""
+    """The facts of Sec. II on two plans that 104 shipped runs share each, by their first and last model."""
     traces = recorded_traces("digits-alexnet")
     shared = {plan: runs for plan, runs in traces.by_schedule().items() if len(runs) == 104}
     plans = {f"{plan[0][0]} {plan[-1][0]}": traces.matrix()[runs] for plan, runs in shared.items()}
-    fourth, far, light = (
-        plans[ends] for ends in ("pruned-50 pruned-75", "pruned-36 pruned-90", "pruned-25 pruned-50")
-    )
-    low, high = np.quantile(fourth[:, 60], [0.01, 0.99])
+    fourth, light = (plans[ends] for ends in ("pruned-50 pruned-75", "pruned-25 pruned-50"))
     return {
-        "band": [float(low), float(high)],
-        "width": float((high - low) / fourth[:, 60].mean()),
-        "far_band": np.quantile(far[:, 60], [0.01, 0.99]).tolist(),
+        "band": np.quantile(fourth[:, 60], [0.01, 0.99]).tolist(),
         "means": [float(losses[:, 17].mean()) for losses in (fourth, light)],
-        "deviations": [float(losses[:, 17].std(ddof=1)) for losses in (fourth, light)],
         "p_value": float(ks_2samp(fourth[:, 17], light[:, 17]).pvalue),
     }
 
 
-SOURCES: Mapping[str, Callable[[], Values]] = {
-    "claims": _claims,
-    "runs": _runs,
-    "suites": _suites,
-}
+SOURCES: Mapping[str, Callable[[], Values]] = {"claims": _claims, "runs": _runs, "suites": _suites}

@@ -1,15 +1,14 @@
 """The tables of the report, each under the name of its CSV file, and where the numbers come from."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
-
-import numpy as np
 
 from depl.benchmarks.analysis.growth import growth_table, growths
 from depl.benchmarks.analysis.limits import broken_table, judged, limits_table
-from depl.benchmarks.analysis.ratio_table import Trial, ratio_table, reference_table, tally, trials
-from depl.benchmarks.analysis.table import Cell, Table
+from depl.benchmarks.analysis.ratio_table import ratio_table, reference_table, tally
+from depl.benchmarks.analysis.reference import pd
+from depl.benchmarks.analysis.table import Table, cell
 from depl.benchmarks.measure.attempt import Attempt
 from depl.benchmarks.measure.catalogue import all_suites
 from depl.benchmarks.report.evidence import RANDOM, SHIPPED, Evidence
@@ -60,20 +59,18 @@ def headline_table(evidence: Evidence) -> Table:
     ratio anywhere; how many plans were compared; attempts without a plan, and refused ones. Only methods that
     mean the law.
     """
-    lines: dict[str, dict[str, list[Trial]]] = {}
-    for suite in [name for name in (SHIPPED, RANDOM) if name in evidence.suites()] or evidence.suites():
-        for item, trial in trials(evidence.suite(suite)):
-            if item.meaning == Meaning.LAW.value:
-                group = str(item.labels.get("family", suite)) if suite == SHIPPED else suite
-                lines.setdefault(item.task.configuration, {}).setdefault(group, []).append(trial)
-    groups = list(dict.fromkeys(group for own in lines.values() for group in own))
-    rows = []
-    for method, own in lines.items():
-        every = tally([trial for group in own.values() for trial in group])
-        means = [tally(own.get(group, ()))["mean"] for group in groups]
+    rows, suites = evidence.trials, evidence.suites()
+    chosen = [name for name in (SHIPPED, RANDOM) if name in suites] or suites
+    rows = rows[rows["suite"].isin(chosen) & (rows["meaning"] == Meaning.LAW.value)]
+    families = rows["labels"].map(lambda own: own.get("family", SHIPPED))
+    rows = rows.assign(group=families.where(rows["suite"] == SHIPPED, rows["suite"]))
+    groups, told = list(rows["group"].unique()), []
+    for method, own in rows.groupby("configuration", sort=False):
+        every, means = tally(own), own.groupby("group")["ratio"].mean()
         without = sum(int(every[name] or 0) for name in _WITHOUT_PLAN)
-        rows.append((method, *means, every["largest"], every["compared"], without, every["refused"]))
-    return Table(("method", *groups, "largest", "compared", "no plan", "not covered"), tuple(rows))
+        row = (method, *(cell(means.get(group)) for group in groups))
+        told.append((*row, every["largest"], every["compared"], without, every["refused"]))
+    return Table(("method", *groups, "largest", "compared", "no plan", "not covered"), tuple(told))
 
 
 def claims_table(verdicts: Sequence[Verdict]) -> Table:
@@ -97,32 +94,32 @@ def readings_table(verdicts: Sequence[Verdict]) -> Table:
     return Table(("printed", "where", "here", "reading", "shown", "cases", "measured"), tuple(rows))
 
 
-def printed_steps_table(attempts: Sequence[Attempt]) -> Table:
+def printed_steps_table(attempts: Iterable[Attempt]) -> Table:
     """What the printed steps of ``depl-paper`` lose, from the measures of its attempts.
 
     ``data_*`` is K^ T^ of the first set over the least, ``placement_*`` the cost of plans over that of the
     cheapest placement of their models and data; ``*_missed`` counts what is above 1, ``placements_late`` the
     paths given up in stage 3.
     """
-    groups: dict[tuple[str, str], list[Mapping[str, float | None]]] = {}
-    for attempt in attempts:
-        if "data_over_best" in attempt.measures:
-            key = (attempt.task.suite, attempt.task.configuration)
-            groups.setdefault(key, []).append(attempt.measures)
-    rows = []
-    for key, own in groups.items():
-        cells: list[Cell] = []
-        for name in ("data_over_best", "placement_over_best"):
-            known = [value for measures in own if (value := measures.get(name)) is not None]
-            spread = (float(np.mean(known)), max(known)) if known else (None, None)
-            cells += [len(known), *spread, sum(value > 1 + _SAME for value in known)]
-        rows.append((*key, *cells, int(sum(measures.get("placements_late") or 0 for measures in own))))
-    parts = ("compared", "mean", "largest", "missed")
-    columns = [f"data_{part}" for part in parts] + [
-        "placements_compared",
-        *(f"placement_{part}" for part in parts[1:]),
+    names = ("data_over_best", "placement_over_best", "placements_late")
+    rows = [
+        (item.task.suite, item.task.configuration, *map(item.measures.get, names))
+        for item in attempts
+        if names[0] in item.measures
     ]
-    return Table(("suite", "configuration", *columns, "placements_late"), tuple(rows))
+    frame = pd.DataFrame(rows, columns=["suite", "configuration", *names]).astype(dict.fromkeys(names, float))
+    kinds = {
+        "compared": "count",
+        "mean": "mean",
+        "largest": "max",
+        "missed": lambda own: (own > 1 + _SAME).sum(),
+    }
+    told = {
+        **{f"data_{kind}": (names[0], how) for kind, how in kinds.items()},
+        **{f"placement{'s' * (kind == 'compared')}_{kind}": (names[1], how) for kind, how in kinds.items()},
+        "placements_late": (names[2], lambda own: int(own.sum())),
+    }
+    return Table.of(frame.groupby(["suite", "configuration"], sort=False).agg(**told).reset_index())
 
 
 def goals_table(evidence: Evidence) -> Table:
@@ -141,31 +138,32 @@ def goals_table(evidence: Evidence) -> Table:
 
 def suites_table(evidence: Evidence) -> Table:
     """A line for each suite: what it asks, its version, size, dates, processor time, and how to run it."""
-    rows = []
-    for name in evidence.suites():
-        own, known = evidence.suite(name), all_suites().get(name)
-        asks = "not known here: a suite of your own, or an older one" if known is None else known.summary
-        sizes = (len({item.task.instance for item in own}), len({item.task.configuration for item in own}))
-        dates = sorted(item.started[:10] for item in own)
-        minutes = sum(item.total_seconds for item in own) / 60
-        version = own[0].task.version
-        rows.append(
-            (name, asks, version, *sizes, len(own), dates[0], dates[-1], minutes, f"depl bench run {name}")
-        )
-    columns = ("suite", "asks", "version", "instances", "configurations", "attempts", "from", "to")
-    return Table((*columns, "total minutes", "command"), tuple(rows))
+    rows = evidence.trials.assign(day=lambda rows: rows["started"].str[:10])
+    found = rows.groupby("suite", as_index=False).agg(
+        version=("version", "first"),
+        instances=("instance", "nunique"),
+        configurations=("configuration", "nunique"),
+        attempts=("attempt", "size"),
+        first=("day", "min"),
+        last=("day", "max"),
+        minutes=("total_seconds", lambda own: own.sum() / 60),
+    )
+    unknown = "not known here: a suite of your own, or an older one"
+    asks = [all_suites()[name].summary if name in all_suites() else unknown for name in found["suite"]]
+    found.insert(1, "asks", asks)
+    found["command"] = "depl bench run " + found["suite"]
+    return Table.of(found.rename(columns={"first": "from", "last": "to", "minutes": "total minutes"}))
 
 
 def settings_table(evidence: Evidence) -> Table:
     """How each configuration of each suite was run."""
-    rows: dict[tuple[str, str], tuple[Cell, ...]] = {}
-    for item in evidence.attempts:
+    rows = []
+    for item in evidence.trials.drop_duplicates(["suite", "configuration"])["attempt"]:
         settings = [item.settings.get(name) for name in ("time_limit", "gap", "scenarios")]
         options = ", ".join(f"{name} = {value}" for name, value in item.settings.get("options", {}).items())
-        key = (item.task.suite, item.task.configuration)
-        rows.setdefault(key, (*key, item.method, item.meaning, *settings, options))
+        rows.append((item.task.suite, item.task.configuration, item.method, item.meaning, *settings, options))
     columns = ("suite", "configuration", "method", "meaning", "time limit [s]", "gap", "scenarios", "options")
-    return Table(columns, tuple(rows.values()))
+    return Table(columns, tuple(rows))
 
 
 def sources_table(evidence: Evidence) -> Table:

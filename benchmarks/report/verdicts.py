@@ -1,26 +1,17 @@
 """A claim of the paper, its readings, and the verdict: that of the main reading, with how many others agree.
 
-The main reading is the literal one. No claim has a verdict of its own making: all follow by `ruling_of`.
+The main reading is the literal one. No claim has a verdict of its own making: all follow from what was
+counted (`depl.benchmarks.report.predicates.Found.ruling`).
 """
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from enum import Enum
 from typing import NamedTuple
 
 from depl.benchmarks.report.evidence import Evidence
-from depl.benchmarks.report.predicates import Asked, Found, Predicate
+from depl.benchmarks.report.predicates import Asked, Found, Predicate, Ruling
 from depl.models.foundation.wording import counted
-
-
-class Ruling(Enum):
-    """What measurements say of a claim under a reading."""
-
-    HOLDS = "holds"  # in all cases
-    PARTLY = "holds in part"  # in some cases, and the reading is not about all
-    FAILS = "fails"  # in no case, or not in all where the reading is about all
-    UNMEASURED = "not measured"  # the results at hand have no case
 
 
 class Reading(NamedTuple):
@@ -68,12 +59,12 @@ class Verdict:
     @property
     def ruling(self) -> Ruling:
         """That of the main reading."""
-        return ruling_of(self.found[0][1])
+        return self.found[0][1].ruling
 
     @property
     def others(self) -> list[Ruling]:
         """Of the other readings that are measured."""
-        return [ruling_of(found) for _, found in self.found[1:] if found.cases]
+        return [found.ruling for _, found in self.found[1:] if found.cases]
 
     @property
     def agree(self) -> int:
@@ -95,12 +86,7 @@ class Verdict:
     @property
     def figure(self) -> str:
         """In how many cases the main reading shows, and the figures behind that."""
-        return told(self.found[0][1])
-
-
-def told(found: Found) -> str:
-    """In how many cases a reading shows, and its figures."""
-    return f"{found.shown} of {found.cases}" + (f": {found.measured}" if found.measured else "")
+        return self.found[0][1].words
 
 
 def judged(claims: Sequence[Claim], evidence: Evidence) -> list[Verdict]:
@@ -112,15 +98,6 @@ def judged(claims: Sequence[Claim], evidence: Evidence) -> list[Verdict]:
         for place, claim in enumerate(claims, start=1)
         if (readings := (claim.main, *claim.others))
     ]
-
-
-def ruling_of(found: Found) -> Ruling:
-    """The verdict that follows from what was counted."""
-    if not found.cases:
-        return Ruling.UNMEASURED
-    if found.shown == found.cases:
-        return Ruling.HOLDS
-    return Ruling.FAILS if found.always or not found.shown else Ruling.PARTLY
 
 
 def counts(verdicts: Iterable[Verdict]) -> str:

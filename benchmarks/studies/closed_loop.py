@@ -397,8 +397,7 @@ def _figures(answers: Sequence[Mapping[str, Any]]) -> Row:
     for kind in ("counted", "ledger"):
         values[f"refuted_{kind}"] = refuted([of_promise(row) for row in policies if kind in row["rung"]])
     values["refuted_cost"] = refuted([of_cost(row) for row in policies])
-    for name, rung in (("fixed", FIXED), ("reset", RESET)):
-        values[f"{name}_refuted"] = refuted([row["p_value"] for row in rows if row["rung"] == rung])
+    values["reset_refuted"] = refuted([row["p_value"] for row in rows if row["rung"] == RESET])
     values["given_up_at_start"] = sum(row["abandoned_at_start"] for row in policies)
     for level in LEVELS:
         own, least = cost_ratios(rows, level), cost_ratios(rows, level, CLAIRVOYANT)

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from depl.benchmarks.analysis.limits import allowed
+from depl.benchmarks.measure.attempt import allowed
 from depl.benchmarks.measure.registry import Goal, Row, Study
 from depl.benchmarks.measure.solving import warm_up
 from depl.benchmarks.studies.helpers.knapsack_peers import peers
@@ -201,7 +201,6 @@ def _figures(rows: Sequence[Row]) -> Row:
     gaps = [row["upper"] / row["value"] - 1 if row["value"] else math.inf for row in chance]
     return {
         "seconds_allowed": _SECONDS,
-        "plans": len(ordinary),
         "wrong": sum(map(wrong, ordinary)),
         "near_later": sum(row["near_seconds"] is None or row["near_seconds"] > _SOON for row in ordinary),
         **{group: len(of(group)) for group in groups},
@@ -211,9 +210,6 @@ def _figures(rows: Sequence[Row]) -> Row:
         "chance_checked": sum(row["optimum"] is not None for row in chance),
         "chance_knapsacks": {items: len(own) for items, own in by_size.items()},
         "chance_not_proved": left,
-        "chance_longest_seconds": {
-            items: max((row["seconds"] for row in own), default=None) for items, own in by_size.items()
-        },
         "chance_not_proved_up_to_500": sum(left[items] for items in ("100", "200", "500")),
         "chance_late": sum(row["seconds"] > allowed(row["limit"]) for row in chance),
         "chance_largest_gap": max(gaps),

@@ -59,6 +59,7 @@ _IMPORTED = (
 _CHILD = "from depl.benchmarks.studies.limits import answer_alone; answer_alone()"
 
 
+_SMOKE = (("solve {few} --method %", 0.2, "auto", ""),)
 _QUESTIONS: tuple[tuple[str, float, str, str], ...] = (
     ("solve {switching} --method %", 4, "", "auto depl"),
     ("solve {full} --method %", 10, "", "auto"),
@@ -89,29 +90,18 @@ solves, of early stopping and of the picture.
 
 
 def _tasks(rng: np.random.Generator, smoke: bool) -> Iterator[Row]:
+    """A smoke run asks ``here``, in this process, in which nothing is ended."""
     seed = int(rng.integers(2**31))
-    if smoke:
-        yield {
-            "question": "solve {few} --method auto",
-            "limit": 0.2,
-            "cold": False,
-            "here": True,
-            "seed": seed,
-        }
-        return
     shipped = " ".join(method.name for method in registered() if method.shipped)
-    for line, limit, values, again in _QUESTIONS:
+    for line, limit, values, again in _SMOKE if smoke else _QUESTIONS:
         asked = [(value, False) for value in (values or shipped).split()]
         for value, cold in asked + [(value, True) for value in again.split()]:
-            told = {"question": line.replace("%", value), "limit": limit, "cold": cold, "here": False}
+            told = {"question": line.replace("%", value), "limit": limit, "cold": cold, "here": smoke}
             yield {**told, "seed": seed}
 
 
 def _run(task: Row) -> Row:
-    """CPU seconds (at least), the exit code (None if ended), and if it is late.
-
-    ``here`` asks in this process, in which nothing is ended.
-    """
+    """CPU seconds (at least), the exit code (None if ended), and if it is late."""
     limit = task["limit"] * (8 if task["question"].startswith("report") else 1)
     late_from = limit * _SHARE + _MORE * limit / task["limit"]
     seconds, code, ending = _ENDED * limit, None, ""
@@ -122,14 +112,11 @@ def _run(task: Row) -> Row:
         if task["here"]:
             seconds, code = _taken(words)
         else:
-            kept = {"NUMBA_CACHE_DIR": folder} if task["cold"] else {}
-            settings: dict[str, Any] = {
-                "env": {**os.environ, **kept},
-                "timeout": _PATIENCE * (seconds + 10),
-            }
-            command = [sys.executable, "-c", _CHILD, f"{seconds}", *words]
+            kept = {**os.environ, **({"NUMBA_CACHE_DIR": folder} if task["cold"] else {})}
+            command, most = [sys.executable, "-c", _CHILD, f"{seconds}", *words], _PATIENCE * (seconds + 10)
+            told: dict[str, Any] = {"capture_output": True, "text": True, "check": True}
             try:
-                done = subprocess.run(command, capture_output=True, text=True, check=True, **settings)
+                done = subprocess.run(command, env=kept, timeout=most, **told)
                 seconds, code = json.loads(done.stdout.splitlines()[-1])
             except (subprocess.TimeoutExpired, subprocess.CalledProcessError) as error:
                 ending = f"{error} {error.stderr!r}"[-200:]

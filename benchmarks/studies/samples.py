@@ -3,12 +3,10 @@
 *Ladder*: instances of `depl.instances.paper_like` with |M| = 3, |N| = 1, S = 50 and growing K_max, by
 HiGHS and by the search up to the first size that is not proved within 60 s, where switches cost half of an
 epoch's gain and where they are cheap, so that scenarios favour different plans; at K_max = 8 over ten seeds a
-program that is stopped counts with 60 s. *Goal sizes*: ten instances each by the search, to 1e-6; what is not
-certified counts with infinite seconds. *Optimism*: how often optimal plans on samples miss under the law.
+program that is stopped counts with 60 s. *Optimism*: how often optimal plans on samples miss under the law.
 """
 
 import itertools
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -23,20 +21,7 @@ from depl.models.solving.solve import solve
 PROGRAM, SEARCH = "milp", "scenario-search"
 RUNGS = (3, 4, 6, 8, 10, 12, 16, 20, 30, 40, 60, 100, 200)
 FAMILIES = {"usual": SWITCH_SHARE, "cheap": CHEAP_SWITCHES}
-SIZES: Mapping[str, dict[str, int]] = {
-    "hundred_epochs": {"maximum_epochs": 100, "models": 3, "scenarios": 200},
-    "thousand_scenarios": {"maximum_epochs": 60, "models": 3, "scenarios": 1000},
-    "ten_models": {"maximum_epochs": 30, "models": 10, "scenarios": 100},
-    "two_clusters_three_datasets": {
-        "maximum_epochs": 40,
-        "models": 3,
-        "scenarios": 100,
-        "clusters": 2,
-        "datasets": 3,
-    },
-}
-"""The goal sizes."""
-_SECONDS, _GAP = 60.0, 1e-6
+_SECONDS = 60.0
 _SCENARIOS, _SPEED_SIZE, _SEEDS = 50, 8, 10
 _SAMPLES, _SAMPLED, _REPEATS, _SAMPLE_SECONDS = (25, 50, 100, 200, 400, 800), 20, 4, 20.0
 _SAMPLED_SIZES: Mapping[str, Range] = {
@@ -55,10 +40,6 @@ def _tasks(rng: np.random.Generator, smoke: bool) -> Iterator[Row]:
         yield {"group": "ladder", "family": family, "method": method, "sizes": sizes, "seed": [seed], **drawn}
     for family, number in itertools.product(FAMILIES, range(1, 2 if smoke else _SEEDS + 1)):
         yield {"group": "speed", "family": family, "seed": [seed, number], **drawn}
-    smaller = {"maximum_epochs": 4, "scenarios": 20} if smoke else {}
-    for name, number in itertools.product(SIZES, range(1 if smoke else _SEEDS)):
-        whole, limit = {**SIZES[name], **smaller}, 2.0 if smoke else _SECONDS
-        yield {"group": "sizes", "name": name, "size": whole, "limit": limit, "seed": [seed, number]}
     samples, repeats = (_SAMPLES[:2], 1) if smoke else (_SAMPLES, _REPEATS)
     for number, size in itertools.product(range(2 if smoke else _SAMPLED), samples):
         for repeat in range(repeats):
@@ -69,8 +50,6 @@ def _run(task: Row) -> Row:
     """Costs that were proved by K_max, up to the first size that is not; or what came of a solve or two."""
     if task["group"] == "optimism":
         return _beside_the_law(task)
-    if task["group"] == "sizes":
-        return _attempt(SEARCH, task, task["size"], _GAP)
     speed = {"models": 3, "scenarios": task["scenarios"], "maximum_epochs": _SPEED_SIZE}
     if task["group"] == "speed":
         return {method: _attempt(method, task, speed) for method in (SEARCH, PROGRAM)}
@@ -83,11 +62,11 @@ def _run(task: Row) -> Row:
     return {"proved": proved}
 
 
-def _attempt(method: str, task: Row, size: Mapping[str, int], gap: float = 0.0) -> dict[str, Any]:
-    """Try to prove the optimum to a relative gap: of the same instance for every method, whatever is run."""
+def _attempt(method: str, task: Row, size: Mapping[str, int]) -> dict[str, Any]:
+    """Try to prove the optimum: of the same instance for every method, whatever is run."""
     rng = np.random.default_rng([*task["seed"], size["maximum_epochs"]])
-    item = paper_like(rng, **size, switch_share=FAMILIES[task.get("family", "usual")])
-    return answer(item.instance, method, task["limit"], scenarios=item.scenarios, gap=gap)
+    item = paper_like(rng, **size, switch_share=FAMILIES[task["family"]])
+    return answer(item.instance, method, task["limit"], scenarios=item.scenarios)
 
 
 def _beside_the_law(task: Row) -> Row:
@@ -110,8 +89,8 @@ def _beside_the_law(task: Row) -> Row:
 
 
 def _figures(rows: Sequence[Row]) -> Row:
-    ladder, speed, sizes, optimism = (
-        [row for row in rows if row["group"] == group] for group in ("ladder", "speed", "sizes", "optimism")
+    ladder, speed, optimism = (
+        [row for row in rows if row["group"] == group] for group in ("ladder", "speed", "optimism")
     )
     values: dict[str, Any] = {}
     apart = [0.0]
@@ -124,12 +103,6 @@ def _figures(rows: Sequence[Row]) -> Row:
         values[f"largest_{family}"], values[f"largest_by_search_{family}"] = largest, largest[SEARCH]
         faster = [_times_faster(row) for row in speed if row["family"] == family]
         values[f"speed_ratio_{family}"] = float(np.median(faster))
-    for name in SIZES:
-        own = [row for row in sizes if row["name"] == name]
-        times = [row["planning_seconds"] if row["proved"] else math.inf for row in own]
-        values[f"{name}_median_seconds"] = float(np.median(times))
-        values[f"{name}_share_certified"] = float(np.mean([row["proved"] for row in own]))
-        values[f"{name}_largest_gap"] = max(math.inf if row["gap"] is None else row["gap"] for row in own)
     judged = [row for row in optimism if row["broken"] is not None]
     by_size = {
         str(size): _mean([row["broken"] for row in judged if row["scenarios"] == size])
@@ -163,16 +136,6 @@ STUDY = Study(
         Goal("largest_disagreement", "relative difference of costs proved by two methods", "<=", 1e-9),
         Goal("speed_ratio_cheap", "speed of the search over the program, K_max = 8, cheap", ">=", 100),
         Goal("largest_by_search_usual", "K_max that the search proves, |M| = 3, S = 50", ">=", 100),
-        *(
-            Goal(
-                f"{name}_median_seconds",
-                ", ".join(f"{value} {what.replace('_', ' ')}" for what, value in size.items())
-                + ": median seconds",
-                "<=",
-                _SECONDS,
-            )
-            for name, size in SIZES.items()
-        ),
         Goal("fall_of_broken_share", "fall of the share of broken promises, S = 25 to 800", ">=", 0.05),
         Goal("too_many_misses", "plans that miss more of their own scenarios than allowed", "==", 0),
         Goal(

@@ -1,4 +1,1 @@
-"""Suites: which instances are solved by which methods, frozen, so that a sweep can be repeated and resumed.
-
-`suite` says what a suite is, `catalogue` finds those of `standard`, one file each.
-"""
+"""What the studies that sweep ask: instances of every size, methods of the claims alone, measures."""

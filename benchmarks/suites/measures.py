@@ -20,13 +20,12 @@ def plan_measures(draw: Draw, instance: Instance, result: Result) -> Mapping[str
 
     ``expected_loss``, and upper ends of the certified omega- and (1 - omega)-quantile of l(K) (``quantile``,
     ``quantile_low``) [loss]; ``violation_allowed``, 1 - omega; ``cost_of.MODEL``, what the epochs of each
-    model cost, and ``transfer_cost`` of data [cost]; ``training_time``, the sum of T(k).
+    model cost [cost].
     """
     allowed = float(instance.target.violation_budget)
     if result.plan is None:
         return {"violation_allowed": allowed}
     costs = costs_by_model(instance, result.plan)
-    spent = math.fsum(costs.values())
     high = result.quantile
     # The level omega of the lower quantile: P(l(K) > value) = omega.
     low = law_of_end(instance, result.plan).quantile(1 - instance.target.violation_budget)
@@ -35,8 +34,6 @@ def plan_measures(draw: Draw, instance: Instance, result: Result) -> Mapping[str
         "expected_loss": result.expected_loss,
         "quantile": None if high is None else high.upper,
         "quantile_low": low.upper,
-        "training_time": result.training_time,
-        "transfer_cost": None if result.cost is None else max(result.cost - spent, 0.0),
         **{f"cost_of.{model}": cost for model, cost in costs.items()},
     }
 

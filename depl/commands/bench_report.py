@@ -1,20 +1,16 @@
 """What ``depl bench report`` does; `depl.commands.bench` declares its options."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from depl.benchmarks.analysis import limits
 from depl.benchmarks.analysis.table import Table, booktabs, short
 from depl.benchmarks.measure.results import read_all
 from depl.benchmarks.measure.store import RECORDED, read_attempts
-from depl.benchmarks.report.claims import CLAIMS
-from depl.benchmarks.report.evidence import Evidence, evidence_of
-from depl.benchmarks.report.own import own_method, own_names
-from depl.benchmarks.report.tables import report_tables
-from depl.benchmarks.report.verdicts import Verdict, counts, judged
 from depl.commands.answer import Answer
 from depl.commands.options import Options, make_folder, require_outputs
 from depl.commands.printable import as_json, table
@@ -24,6 +20,8 @@ from depl.models.foundation.wording import counted
 
 if TYPE_CHECKING:
     from depl.benchmarks.figures.drawing import Drawing
+    from depl.benchmarks.report.evidence import Evidence
+    from depl.benchmarks.report.verdicts import Verdict
 
 TRACES = ("digits-alexnet", "digits-mobilenet")
 """Families of shipped traces that the standard report draws (Figs. 2 and 4)."""
@@ -33,8 +31,13 @@ _KINDS = ("png", "svg", "pdf")
 
 def run(options: Options) -> Answer:
     """Read, judge, draw and write."""
-    # Drawing is all that needs matplotlib, and no other command should wait for it.
+    # No other command needs pandas, and few need matplotlib.
+    from depl.benchmarks.report.claims import CLAIMS
+    from depl.benchmarks.report.evidence import evidence_of
+    from depl.benchmarks.report.own import own_method, own_names
     from depl.benchmarks.report.page import report
+    from depl.benchmarks.report.tables import report_tables
+    from depl.benchmarks.report.verdicts import judged
 
     require_outputs([options.out], options.files)
     folder = None if options.folder is None else make_folder(options.folder)
@@ -65,13 +68,13 @@ def run(options: Options) -> Answer:
     )
 
 
-def _named(folder: Path, tables: dict[str, Table], figures: "Sequence[Drawing]") -> list[str]:
+def _named(folder: Path, tables: dict[str, Table], figures: Sequence[Drawing]) -> list[str]:
     names = [f"{name}.{kind}" for name in tables for kind in ("csv", "tex")]
     names += [f"{figure.name}.{kind}" for figure in figures for kind in (*_KINDS, "csv")]
     return [str(folder / name) for name in names]
 
 
-def _figures(evidence: Evidence, traces: bool) -> "tuple[list[Drawing], list[str]]":
+def _figures(evidence: Evidence, traces: bool) -> tuple[list[Drawing], list[str]]:
     """All figures, those of the shipped traces only if asked for; and what could not be drawn."""
     from depl.benchmarks.figures.paper import training_drawings
     from depl.benchmarks.figures.sweeps import figures_of, left_out
@@ -86,6 +89,9 @@ def _figures(evidence: Evidence, traces: bool) -> "tuple[list[Drawing], list[str
 def _told(
     path: str, evidence: Evidence, verdicts: Sequence[Verdict], tables: dict[str, Table], own: Sequence[str]
 ) -> str:
+    from depl.benchmarks.analysis import limits
+    from depl.benchmarks.report.verdicts import counts
+
     headline = tables["headline"]
     rows = [[short(cell, "") for cell in row] for row in headline.rows]
     parts = [
@@ -97,7 +103,7 @@ def _told(
         parts.append(table(claims.columns, [[short(cell) for cell in row] for row in claims.rows]))
         parts.append(f"Of {len(verdicts)} claims of the paper, each in its main reading, {counts(verdicts)}.")
     found = limits.judged(evidence.attempts)
-    parts += [limits.verdict(found)] if found else []
+    parts += [] if found.empty else [limits.verdict(found)]
     content = f"{counted(len(evidence.attempts), 'attempt')} of {counted(len(evidence.suites()), 'suite')}"
     return "\n\n".join([*parts, f"{path}: {content}"])
 

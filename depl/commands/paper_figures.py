@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -46,7 +45,7 @@ def _places(text: str) -> tuple[str, ...]:
 
 @command("""\
 depl figures --paper 5                       # from the recorded attempts
-depl figures --paper 7 --methods exact,depl-paper,expected-cost --column-width
+depl figures --paper 7 --methods exact,depl-paper,expected-cost
 depl figures --paper 9 --family paper-alexnet-deadline --json
 """)
 @option(
@@ -69,9 +68,6 @@ depl figures --paper 9 --family paper-alexnet-deadline --json
     _places,
     default="exact,depl,expected-greedy",
     name="places",
-)
-@option(
-    "--column-width", "3.5 inches wide, with panels and legend below each other, for a page of two columns"
 )
 @option("--out DIR", "where to write", default=".")
 @given.as_json("the values and what is printed about them")
@@ -111,40 +107,37 @@ def paper_figures(options: Options) -> Answer:
 
 
 def _drawn(options: Options) -> tuple[Drawing, list[Verdict]]:
-    """The figure, with what is printed about it below it or in its caption."""
+    """The figure, with what is printed about it below it."""
     # Drawing is all that needs matplotlib.
-    from depl.benchmarks.figures.drawing import Instances, add_footer, unprinted_lines
-    from depl.benchmarks.figures.paper import COLUMN, FAMILIES, WIDE, paper_drawing, training_drawing
+    from depl.benchmarks.figures.drawing import add_footer, instances_of, unprinted_lines
+    from depl.benchmarks.figures.paper import FAMILIES, paper_drawing, training_drawing
     from depl.benchmarks.measure.results import read_all
     from depl.benchmarks.measure.store import latest, read_attempts
     from depl.benchmarks.report.claims import about_figure
     from depl.benchmarks.report.evidence import evidence_of
-    from depl.benchmarks.report.verdicts import Ruling, judged
+    from depl.benchmarks.report.predicates import Ruling
+    from depl.benchmarks.report.verdicts import judged
     from depl.instances.training.recorded import named_traces
 
-    number, layout = options.paper, COLUMN if options.column_width else WIDE
-    family, attempts = options.family or FAMILIES[number], []
+    number, attempts = options.paper, []
+    family = options.family or FAMILIES[number]
     if number in _TRAINING:
         if len(options.files) > 1:
             raise InvalidInputError("this figure is drawn from one file of traces, or one family", "FILE")
         source = (options.files or [FAMILIES[number]])[0]
-        drawing = training_drawing(number, named_traces(source), Path(source).stem, layout)
+        drawing = training_drawing(number, named_traces(source), Path(source).stem)
     else:
         names = options.files or ["paper", *(["paper-eta"] if number in _WITH_LEVELS else [])]
         attempts = latest(attempt for name in names for attempt in read_attempts(name))
-        drawing = paper_drawing(number, attempts, options.places, family, layout)
+        drawing = paper_drawing(number, attempts, options.places, family)
     verdicts = judged(about_figure(number), evidence_of(attempts, read_all()))
     verdicts = [item for item in verdicts if item.ruling is not Ruling.UNMEASURED]
-    lines = []
-    for item in verdicts:
-        figures = "" if options.column_width else f" {_measured(item, options.places)}."
-        lines.append(f"Printed: {item.claim.text} Here: {item.words}.{figures}")
-    lines += unprinted_lines(
-        Instances().of_all([item for item in attempts if item.labels.get("family") == family])
-    )
-    if options.column_width:  # there is no room below the legend: the caption says it
-        sentences = [line if line.endswith(".") else f"{line[:1].upper()}{line[1:]}." for line in lines]
-        return replace(drawing, caption=" ".join([drawing.caption, *sentences])), verdicts
+    lines = [
+        f"Printed: {item.claim.text} Here: {item.words}. {_measured(item, options.places)}."
+        for item in verdicts
+    ]
+    own = [item for item in attempts if item.labels.get("family") == family]
+    lines += unprinted_lines(instances_of(own))
     add_footer(drawing.figure, "\n".join(lines), points=7)
     return drawing, verdicts
 
@@ -169,8 +162,6 @@ def _compared(verdicts: Sequence[Verdict], methods: Sequence[str]) -> str:
 
 def _measured(verdict: Verdict, methods: Sequence[str]) -> str:
     """Of the measured readings the first of those that name most of what is drawn, with its figures."""
-    from depl.benchmarks.report.verdicts import told
-
     known = [(reading, found) for reading, found in verdict.found if found.cases]
     reading, found = max(known, key=lambda item: sum(name in item[0].names for name in methods))
-    return f"{reading.statement}: {told(found)}"
+    return f"{reading.statement}: {found.words}"

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from depl.benchmarks.figures.style import is_narrow, legend_beside, new_axes, plain, styles_of, title_near
+from depl.benchmarks.figures.style import legend_beside, new_axes, plain, styles_of, title_near
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.wording import number, rounded_down, rounded_up
 from depl.models.solving.methods import Meaning, registered
@@ -92,9 +92,6 @@ def _finish(axes: "Axes", labelled: list[tuple[str, Result]]) -> None:
         label = f"no plan costs less: {rounded_down(max(finite), 6)}"
         axes.axvline(max(finite), color="black", linestyle="--", linewidth=1, label=label)
     rows = [plain(_row(label, item)) for label, item in labelled]
-    if is_narrow(axes):  # then the cost stands below the label
-        rows = [row.replace(": ", ":\n", 1).replace(", ", ",\n") for row in rows]
-        axes.tick_params(axis="y", labelsize="x-small")
     axes.set_yticks(range(len(rows)), rows)
     axes.set_ylim(len(labelled) - 0.4, -0.6)
     costs = [item.cost for _, item in labelled if item.cost is not None]

@@ -15,7 +15,6 @@ from depl.benchmarks.figures.style import (
     new_axes,
     nth,
     plain,
-    room_for_title,
     set_title,
     title_near,
 )
@@ -145,7 +144,7 @@ def _draw_loss(instance: Instance, plan: Plan, axes: "Axes") -> None:
     if reason:
         if instance.rules.known_start:
             axes.plot([0], [target.initial_loss], "o", color=COLOURS[0], label="loss at the start")
-        set_title(axes, reason, room_for_title(axes))
+        set_title(axes, reason)
     legend_beside(axes)
 
 

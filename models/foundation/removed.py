@@ -59,6 +59,7 @@ SUCCESSORS = {
         f"depl figures {option}": "a figure is written as PNG, SVG and PDF, its values as CSV and LaTeX"
         for option in ("--format", "--latex")
     },
+    "depl figures --column-width": "scale the SVG or PDF in your document; its letters stay letters",
     "depl policy solve --explain": "the answer has the numbers: price, promise, bound and gap; docs/policies "
     "has the equations",
 }

@@ -20,7 +20,7 @@ import os
 import time
 
 import depl
-from depl.benchmarks.suites.suite import Configuration, Draw, Suite
+from depl.benchmarks.measure.registry import Configuration, Draw, Study
 
 DRAWS = {count}
 
@@ -92,7 +92,7 @@ def build(seed):
     return lambda: instance(seed)
 
 
-SUITE = Suite(
+STUDY = Study(
     name="users",
     summary="Tiny tasks of a user.",
     draws=lambda: [Draw(f"tiny-{{seed}}", {{"number": seed}}, build(seed)) for seed in range(DRAWS)],

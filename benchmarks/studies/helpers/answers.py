@@ -11,17 +11,6 @@ from depl.models.problem.instance import Instance
 
 SAME = 1e-9
 """Relative difference that counts as none."""
-_KEPT = (
-    "method",
-    "ending",
-    "cost",
-    "lower_bound",
-    "gap",
-    "proved",
-    "seconds",
-    "planning_seconds",
-    "cpu_seconds",
-)
 
 
 def answer(instance: Instance, method: str, limit: float, **settings: Any) -> dict[str, Any]:
@@ -31,14 +20,8 @@ def answer(instance: Instance, method: str, limit: float, **settings: Any) -> di
 
 
 def kept(found: SolveOutcome) -> dict[str, Any]:
-    """What is kept of an outcome."""
-    told = {name: getattr(found, name) for name in _KEPT}
-    return {**told, "proved": found.proved or found.within_gap}
-
-
-def outcome(told: Any) -> SolveOutcome:
-    """The outcome that an answer was made of, but for its result."""
-    return SolveOutcome(*(told[name] for name in ("method", "ending", "seconds", "cost", "lower_bound")))
+    """An outcome without its result and reason."""
+    return {**dict(zip(found._fields[:-2], found, strict=False)), "gap": found.gap, "proved": found.proved}
 
 
 def against_best(ratios: Sequence[float], seconds: Sequence[float]) -> dict[str, float]:

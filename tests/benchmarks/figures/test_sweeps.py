@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from depl.benchmarks.analysis.growth import Growth, PowerLine
-from depl.benchmarks.figures.drawing import Instances, footer_of, unprinted_lines
+from depl.benchmarks.figures.drawing import footer_of, instance_of, missing, unprinted_lines
 from depl.benchmarks.figures.levels import level_drawing, level_points, levels_of
 from depl.benchmarks.figures.style import panels
 from depl.benchmarks.figures.sweeps import (
@@ -136,10 +136,10 @@ def test_an_instance_that_has_changed_or_is_gone_is_not_drawn_and_named(sweep):
     (sentence,) = left_out(old)
     assert "has changed since it was solved" in sentence
     assert left_out(sweep) == left_out([]) == figures_of([]) == []
-    found = Instances()
-    assert found.of(planned(9, "exact", 12, suite="gone")).name
-    assert found.of(attempt_of("nowhere", suite="gone")) is None
-    assert "cannot be made again" in found.missing[0]
+    assert instance_of(planned(9, "exact", 12, suite="gone")).name
+    nowhere = attempt_of("nowhere", suite="gone")
+    assert instance_of(nowhere) is None
+    assert "cannot be made again" in missing([nowhere])[0]
 
 
 def test_profiles_need_five_problems_and_hold_every_step():

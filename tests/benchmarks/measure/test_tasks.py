@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from depl.benchmarks.measure.attempt import Request
-from depl.benchmarks.measure.catalogue import all_suites, find_suite, with_imports
+from depl.benchmarks.measure.catalogue import all_suites, with_imports
 from depl.benchmarks.measure.tasks import again, configuration_of, jobs_of
 from depl.models.foundation.errors import InvalidInputError
 from tests.cases.sweep_cases import own_registry
@@ -30,7 +30,7 @@ def test_instances_and_methods_are_chosen_by_name():
 
 
 def test_a_method_that_a_suite_does_not_have_gets_its_longest_time_limit():
-    configuration = configuration_of(find_suite("paper"), "auto")
+    configuration = configuration_of(all_suites()["paper"], "auto")
     assert (configuration.method, configuration.label, configuration.time_limit) == ("auto", "auto", 60.0)
     assert {task.configuration for task in tasks(configurations=("auto",), limit=1)} == {"auto"}
 
@@ -47,7 +47,7 @@ def test_a_task_of_another_version_of_a_suite_is_refused():
     [
         (None, "cannot be imported: .*No such file"),
         ("import sys; sys.exit(3)", r"it ends the program; .* \(SystemExit: 3\)"),
-        ("SUITE = 3", "must be a depl.benchmarks.measure.registry.Study"),
+        ("STUDY = 3", "must be a depl.benchmarks.measure.registry.Study"),
         ("from depl.benchmarks.studies.behaviour import STUDY", "a study 'behaviour' exists already"),
         ("import depl; depl.register('exact', print)", "cannot be imported: a method 'exact' is registered"),
     ],

@@ -10,8 +10,9 @@ from depl.benchmarks.figures.sweeps import figures_of
 from depl.benchmarks.measure.store import RECORDED, read_attempts
 from depl.benchmarks.report.claims import CLAIMS
 from depl.benchmarks.report.evidence import evidence_of
+from depl.benchmarks.report.predicates import Ruling
 from depl.benchmarks.report.tables import readings_table
-from depl.benchmarks.report.verdicts import Ruling, counts, judged
+from depl.benchmarks.report.verdicts import counts, judged
 from depl.commands.bench_report import TRACES
 from depl.instances.training.recorded import recorded_traces
 from tests.cases.attempts_factory import attempt_of

@@ -44,7 +44,7 @@ def test_a_point_counts_paths_that_are_missed_and_those_that_are_best():
     curve = {"group": "curves", "drawn": ["like-paper", 20, 3], "eta": 200, "breaches": 1, "graph_seconds": 1}
     rows = [{**task, **labels} for task in tasks if task["group"] in ("peers", "large")]
     rows += [{**curve, "up": up, "down": down} for up, down in answers]
-    found = graph._figures([*rows, {"group": "counterexamples", "family_a_missed": True}])
+    found = graph._figures(rows)
     (point,) = found["curves"]
     assert (point["missed"], point["optimal"], point["up_mean"], point["up_max"]) == (0.25, 0.5, 3.5 / 3, 1.5)
     assert (point["down_mean"], point["down_min"]) == (3.25 / 4, 0.5)

@@ -11,7 +11,8 @@ from depl.benchmarks.measure.results import RESULTS, read
 from depl.benchmarks.measure.store import read_attempts
 from depl.benchmarks.report.claims import CLAIMS
 from depl.benchmarks.report.evidence import evidence_of
-from depl.benchmarks.report.verdicts import Ruling, judged
+from depl.benchmarks.report.predicates import Ruling
+from depl.benchmarks.report.verdicts import judged
 from depl.benchmarks.suites.annealing import ANNEALING
 from depl.benchmarks.suites.stage_orders import ONE_PASS, ORDERS
 from depl.instances.generator import random_instances
