@@ -55,8 +55,7 @@ def replan(options: given.Options) -> Answer:
 def _state(path: str, instance: depl.Instance, plan: depl.Plan) -> depl.State:
     """An observed state, or that of a run that a controller leads, from its log: its time is as planned."""
     from depl.models.foundation.documents import read_text
-    from depl.models.policy.controller import led
-    from depl.models.policy.run_log import FORMAT
+    from depl.models.policy.controller import FORMAT, led
     from depl.models.solving.replanning import check_state, planned_state
 
     text = read_text(path)

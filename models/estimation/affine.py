@@ -9,7 +9,7 @@ much they end off it.
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -67,8 +67,6 @@ MOST_ATOMS = 40
 def fit_affine(
     traces: Traces,
     metric: str = "loss",
-    least: int = LEAST,
-    least_jumps: int = LEAST_JUMPS,
     scale: Scale = "loss",
     origins: Sequence[int | None] | None = None,
 ) -> AffineLaw:
@@ -78,8 +76,6 @@ def fit_affine(
     ----------
     metric : str
         ``loss``, or ``error_rate`` in its place.
-    least, least_jumps : int
-        As `LEAST` and `LEAST_JUMPS`.
     scale : "loss" or "log"
         Whether the law is one of the metric or of its logarithm.
     origins : sequence of (int or None), optional
@@ -88,12 +84,9 @@ def fit_affine(
     Raises
     ------
     InvalidInputError
-        If the traces do not hold the metric, a run has no epoch of training, ``least`` or ``least_jumps`` is
-        below `FEWEST`, a loss has no logarithm where it is to be taken, or the law
-        predicts losses far from all that were seen (`STRAY`).
+        If the traces do not hold the metric, a run has no epoch of training, a loss has no logarithm where
+        it is to be taken, or the law predicts losses far from all that were seen (`STRAY`).
     """
-    if min(least, least_jumps) < FEWEST:
-        raise InvalidInputError(f"pools of fewer than {FEWEST} observations are too small")
     observed = _losses(traces, metric)
     if scale == "log" and any((row <= 0).any() for row in observed):
         raise InvalidInputError("only positive losses have logarithms; fit the law on the scale of the loss")
@@ -102,14 +95,10 @@ def fit_affine(
     places = [places_of[schedule] for schedule in traces.schedules]
     seen = Epochs.of(places, losses)
     rows: dict[RowKey, Coefficients] = {}
-    for trained, first, previous in _kinds(seen, places, least_jumps):
-        own = {
-            age: [index for key in keys for index in seen.by_key[key]]
-            for age, keys in _keys(seen, trained, first, previous).items()
-        }
-        for age, fitted in _by_age(seen, own, first, least):
+    for trained, first, previous in _kinds(seen, places):
+        for age, fitted in _by_age(seen, trained, first, previous):
             rows[trained, first, age, previous] = fitted
-    rows |= _jumps(seen, least_jumps)
+    rows |= _jumps(seen)
     law = assembled(rows, places, observed, scale, origins)
     _refuse_stray_predictions(law)
     return law
@@ -224,50 +213,46 @@ def _losses(traces: Traces, metric: str) -> list[FloatArray]:
     return [row[: last + 1] for row, last in zip(table, traces.last_epochs, strict=True)]
 
 
-def _kinds(
-    seen: Epochs, places: Sequence[Sequence[Position]], least: int
-) -> set[tuple[Trained, bool, Trained | None]]:
+def _kinds(seen: Epochs, places: Sequence[Sequence[Position]]) -> set[tuple[Trained, bool, Trained | None]]:
     """What has rows of its own: first stages, pairs with enough runs, and models after all the rare ones."""
     firsts = {(run[0].trained, True, None) for run in places}
     later = {
-        (trained, False, previous if len(rows) >= least else None)
+        (trained, False, previous if len(rows) >= LEAST_JUMPS else None)
         for (trained, first, age, previous), rows in seen.by_key.items()
         if age == 1 and not first
     }
     return firsts | later
 
 
-def _keys(seen: Epochs, trained: Trained, first: bool, previous: Trained | None) -> dict[int, list[RowKey]]:
-    """Where the epochs of every age are, jumps apart; without a predecessor those after all of them."""
-    found: dict[int, list[RowKey]] = defaultdict(list)
-    for key in seen.by_key:
-        if key[:2] == (trained, first) and (first or key[2] > 1) and previous in (None, key[3]):
-            found[key[2]].append(key)
-    return found
-
-
 def _by_age(
-    seen: Epochs, own: Mapping[int, list[int]], first: bool, least: int
+    seen: Epochs, trained: Trained, first: bool, previous: Trained | None
 ) -> Iterator[tuple[int, Coefficients]]:
-    """The coefficients of every age that has enough epochs; age 1 only of a first stage."""
+    """The coefficients of every age that has enough epochs, after all predecessors where none is named.
+
+    Jumps are apart, so age 1 is only that of a first stage.
+    """
+    own: dict[int, list[int]] = defaultdict(list)
+    for key, rows in seen.by_key.items():
+        if key[:2] == (trained, first) and (first or key[2] > 1) and previous in (None, key[3]):
+            own[key[2]] += rows
     greatest = max(own, default=0)
     for age in range(1 if first else 2, greatest + 1):
         lower = upper = age
-        while age > 1 and sum(len(own.get(each, ())) for each in range(lower, upper + 1)) < least:
+        while age > 1 and sum(len(own[each]) for each in range(lower, upper + 1)) < LEAST:
             if (lower, upper) == (2, greatest):
                 break
             lower, upper = max(lower - 1, 2), min(upper + 1, greatest)
-        pool = [index for each in range(lower, upper + 1) for index in own.get(each, ())]
+        pool = [index for each in range(lower, upper + 1) for index in own[each]]
         if len(pool) >= FEWEST:
             yield age, _fitted(seen, pool, (lower, upper), pooled=False)
 
 
-def _jumps(seen: Epochs, least: int) -> dict[RowKey, Coefficients]:
+def _jumps(seen: Epochs) -> dict[RowKey, Coefficients]:
     """The rows of the first epochs after switches."""
     found: dict[RowKey, Coefficients] = {}
     for key, own in seen.by_key.items():
         if key[2] == 1 and not key[1]:
-            row = Coefficients(0.0, 0.0, 0.0, (1, 1), pooled=len(own) < least)
+            row = Coefficients(0.0, 0.0, 0.0, (1, 1), pooled=len(own) < LEAST_JUMPS)
             pool = seen.pool(key, row)
             if len(pool) >= FEWEST:
                 found[key] = _fitted(seen, pool, row.ages, row.pooled)

@@ -9,7 +9,7 @@ and the first epochs, which vary most, lend their spread to all others.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, groupby, pairwise
+from itertools import chain, pairwise
 
 import numpy as np
 import scipy
@@ -19,7 +19,7 @@ from depl.models.estimation.choices import RESAMPLES
 from depl.models.estimation.families import LEAST_SAMPLE
 from depl.models.estimation.fit import TracesFit, fit_traces, schedule_label
 from depl.models.estimation.independence import USABLE, Independence, independence
-from depl.models.estimation.observations import Observations, observe
+from depl.models.estimation.observations import Observations, observe, stretches
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.showing import Shown
 from depl.models.foundation.wording import counted, number, percentage
@@ -245,11 +245,9 @@ def _diagnosed(traces: Traces, rng: np.random.Generator, metric: str, resamples:
 
 def _stages(seen: Observations, rows: NDArray[np.int64], model: str) -> Iterator[FloatArray]:
     """Losses from the start to the end of every stage of at least two epochs that trains ``model``."""
-    column = 0
-    for name, group in groupby(seen.model[rows[0]].tolist()):
-        first, column = column, column + len(list(group))
-        if name == model and column - first > 1:
-            yield _kept([seen.start[rows, first], seen.end[rows, first:column]])
+    for name, first, end in stretches(seen.model[rows[0]].tolist()):
+        if name == model and end - first > 1:
+            yield _kept([seen.start[rows, first], seen.end[rows, first:end]])
 
 
 def _kept(parts: Sequence[FloatArray]) -> FloatArray:

@@ -8,7 +8,7 @@
 """
 
 from collections.abc import Iterator, Sequence
-from itertools import combinations, groupby
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ import scipy
 
 from depl.models.estimation.curve import resampling_weights
 from depl.models.estimation.fit import schedule_label
+from depl.models.estimation.observations import stretches
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.interval import Interval
 from depl.models.problem.laws import FloatArray
@@ -80,7 +81,7 @@ def _difference(one: tuple[Schedule, FloatArray], other: tuple[Schedule, FloatAr
     schedules = one[0], other[0]
     epoch = min(map(len, schedules))
     if schedules[0][0][0] != schedules[1][0][0]:  # the models that they begin with
-        epoch = min(next(_stages(schedule))[1] for schedule in schedules)
+        epoch = min(next(stretches(model for model, _ in schedule))[2] for schedule in schedules)
     pair = [losses[:, epoch - 1] for _, losses in (one, other)]
     return {
         "first": schedule_label(schedules[0]),
@@ -119,13 +120,5 @@ def _opposite_share(losses: FloatArray, pairs: Sequence[tuple[int, int]], weight
 
 def _pairs(schedule: Schedule) -> Iterator[tuple[int, int]]:
     """Columns of two epochs of one stage, far enough apart."""
-    for first, end in _stages(schedule):
+    for _, first, end in stretches(model for model, _ in schedule):
         yield from (pair for pair in combinations(range(first, end), 2) if pair[1] - pair[0] >= APART)
-
-
-def _stages(schedule: Schedule) -> Iterator[tuple[int, int]]:
-    """First column of every stretch of one model, and the column after its last."""
-    end = 0
-    for _, group in groupby(schedule, key=lambda pair: pair[0]):
-        first, end = end, end + len(list(group))
-        yield first, end

@@ -6,6 +6,8 @@ changes are seen as one: that improvement is then not observed, and the jump is 
 plus the improvement that the fitted curve expects, which is right in the mean and counted.
 """
 
+from collections.abc import Iterable, Iterator
+from itertools import groupby
 from typing import NamedTuple
 
 import numpy as np
@@ -81,6 +83,14 @@ class Observations(NamedTuple):
         start, estimated = self.start[runs, columns], self.end[runs, columns] + expected[columns]
         unseen = np.isnan(start)
         return np.where(unseen, estimated, start) - self.before[runs, columns], int(unseen.sum())
+
+
+def stretches(models: Iterable[str]) -> Iterator[tuple[str, int, int]]:
+    """Every model that is trained without a break, with its first column and the one after its last."""
+    end = 0
+    for name, group in groupby(models):
+        first, end = end, end + len(list(group))
+        yield name, first, end
 
 
 def observe(traces: Traces, metric: str = "loss") -> Observations:

@@ -9,22 +9,35 @@ A training loop needs three lines:
         decision = controller.observe(evaluate())
 """
 
+import contextlib
+import json
 import math
 import os
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, BinaryIO, Self
 
-from depl.models.foundation.documents import read_text
+from depl.models.foundation.documents import read_text, reason_of
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.policy.decisions import Decision, Stop
 from depl.models.policy.rules import Rules, Standing, plan_rules, policy_rules
-from depl.models.policy.run_log import FORMAT, Record, RunLog, header, read_lines, read_losses, require_header
 from depl.models.problem.plan import Plan
 from depl.models.problem.policy import Policy
+
+try:
+    import fcntl
+except ImportError:  # not on Windows, where the size of the file alone tells of another writer
+    fcntl = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:  # it comes with numpy, which a policy can do without
     from depl.models.policy.replanned import Replanned
     from depl.models.problem.instance import Instance
     from depl.models.solving.replanning import Replanning
+
+FORMAT, VERSION = "depl-run", 1
+_SHOWN = 12
+"""Keys that a message lists."""
+
+Record = dict[str, Any]
 
 
 class Controller:
@@ -84,14 +97,14 @@ class Controller:
         self._strategy = _strategy(policy, instance, replan, asked)
         self._standing: Standing | None = None
         self._records: list[Record] = []
-        self._log: RunLog | None = None
+        self._log: _RunLog | None = None
         if log is not None:
             log = _file(log)
             if os.path.exists(log) and os.path.getsize(log):
                 raise InvalidInputError(
                     "exists already; go on with it by Controller.resume(policy, log), or name a new file", log
                 )
-            self._log = RunLog(log, self._header)
+            self._log = _RunLog(log, self._header)
 
     @classmethod
     def resume(
@@ -117,12 +130,12 @@ class Controller:
             If the log is of another policy, or holds what this policy did not decide.
         """
         log = _file(log)
-        lines, (size, unfinished) = read_lines(log) if os.path.exists(log) else ([], (0, 0))
+        lines, (size, unfinished) = _read_lines(log) if os.path.exists(log) else ([], (0, 0))
         found = cls(policy, **given)
         if lines:
             found._replay(lines, log)
         whole = (size, unfinished) if lines else (0, size + unfinished)
-        found._log = RunLog(log, found._header, *whole)
+        found._log = _RunLog(log, found._header, *whole)
         return found
 
     def start(self, loss: float | None = None) -> Decision:
@@ -249,7 +262,8 @@ class Controller:
 
     @property
     def _header(self) -> Record:
-        return header(self.fingerprint, self._strategy.name)
+        told = {"policy": self.fingerprint, "name": self._strategy.name}
+        return {"format": FORMAT, "version": VERSION, **told}
 
     def _come(self, loss: float | None, elapsed_time: float | None = None) -> Decision:
         """Note a loss and what follows from it, first on the disk."""
@@ -263,7 +277,7 @@ class Controller:
 
     def _replay(self, lines: list[tuple[int, Record]], path: str) -> None:
         """Come to the end of a log by its losses, and hold each line against what is decided."""
-        require_header(lines[0][1], self.fingerprint, path)
+        _require_header(lines[0][1], self.fingerprint, path)
         for number, record in lines[1:]:
             if isinstance(self.decision, Stop):
                 raise InvalidInputError(f"line {number} stands after the end of the run; remove it", path)
@@ -300,14 +314,14 @@ def led(
         before the last one; and as `Controller.resume`.
     """
     log = _file(log)
-    lines, _ = read_lines(log)
+    lines, _ = _read_lines(log)
     if not os.path.getsize(log):  # a controller that has not begun
         return controller
     if lines and lines[0][1].get("format") == FORMAT:
         controller._replay(lines, log)
         return controller
     unseen = controller._strategy.begins_unseen
-    for line, loss, trained in read_losses(lines, loss_key, epoch_key, log, unseen=unseen):
+    for line, loss, trained in _read_losses(lines, loss_key, epoch_key, log, unseen=unseen):
         try:
             _require_decided(controller, trained)
             if controller.decision is None and trained[epoch_key] == 1:
@@ -441,3 +455,129 @@ def given_as(kind: Any, given: Any) -> Any:
         return kind.from_json(text)
     except InvalidInputError as error:
         raise error.within(f"{os.fspath(given)}: ") from error
+
+
+# --- the log of a run: a line of JSON after every decision, kept before the decision is acted on ---------
+#
+# The first line names the policy by its fingerprint; each further one holds an epoch: the loss after it, what
+# it trained, and what was decided then. A process that is killed leaves at most its last line unfinished, and
+# that is dropped: its epoch counts as not yet observed.
+
+
+class _RunLog:
+    """A file that lines are added to, each of which is on the disk before `append` returns.
+
+    Its first line is written with that of the first decision: a run that was refused before it leaves no log
+    that another one would have to go on with. ``size`` are the bytes of its whole lines, and ``unfinished``
+    those of one behind them, which is taken away.
+    """
+
+    def __init__(self, path: str, first: Record, size: int = 0, unfinished: int = 0) -> None:
+        self.path, self.size, self._first = path, size, first
+        with self._opened() as file:  # refused before the first epoch is trained, and not after it
+            if unfinished and file.seek(0, os.SEEK_END) == size + unfinished:
+                file.truncate(size)
+
+    def append(self, record: Mapping[str, Any]) -> None:
+        """Add a line, or refuse where it cannot be written, or where someone else wrote to the file."""
+        records = [record] if self.size else [self._first, record]
+        line = "".join(json.dumps(one, allow_nan=False) + "\n" for one in records).encode()
+        with self._opened() as file:
+            there = file.seek(0, os.SEEK_END)
+            if there != self.size:
+                raise InvalidInputError(
+                    f"holds {there} bytes and not the {self.size} of this run: something else has "
+                    "written to it; keep one log for each run, or go on from it with Controller.resume",
+                    self.path,
+                )
+            try:
+                file.write(line)
+                file.flush()
+                os.fsync(file.fileno())
+            except OSError:
+                with contextlib.suppress(OSError):
+                    file.truncate(self.size)
+                raise
+        self.size += len(line)
+
+    @contextlib.contextmanager
+    def _opened(self) -> Iterator[BinaryIO]:
+        """The file, to add to; while it is open, another writer waits."""
+        try:
+            with open(self.path, "ab") as file:
+                if fcntl is not None:
+                    with contextlib.suppress(OSError):  # of a file system without locks
+                        fcntl.flock(file, fcntl.LOCK_EX)
+                yield file
+        except (OSError, ValueError) as error:  # a name with a null byte is a ValueError
+            if isinstance(error, InvalidInputError):
+                raise
+            raise InvalidInputError(f"cannot be written ({reason_of(error)})", self.path) from error
+
+
+def _read_lines(path: str) -> tuple[list[tuple[int, Record]], tuple[int, int]]:
+    """All whole lines, with their numbers from 1; the bytes of these, and of what stands behind them."""
+    try:
+        with open(path, "rb") as file:
+            content = file.read()
+    except (OSError, ValueError) as error:  # a name with a null byte is a ValueError
+        raise InvalidInputError(f"cannot be read ({reason_of(error)})", path) from error
+    whole = content[: content.rfind(b"\n") + 1]
+    found = []
+    for number, line in enumerate(whole.split(b"\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise InvalidInputError(f"line {number} is not JSON: {error}", path) from error
+        if not isinstance(record, dict):
+            raise InvalidInputError(f"line {number} is no JSON object", path)
+        found.append((number, record))
+    return found, (len(whole), len(content) - len(whole))
+
+
+def _require_header(record: Record, fingerprint: str, path: str) -> None:
+    """Refuse a log that is not ours, or of another policy, with what to do."""
+    version, policy = record.get("version"), str(record.get("policy"))
+    message = ""
+    if record.get("format") != FORMAT:
+        message = (
+            f"line 1 does not open a {FORMAT!r} log; 'depl policy decide --log' also reads lines with epoch "
+            "and loss"
+        )
+    elif version != VERSION:
+        message = f"version {version} is not known to this depl, which reads {VERSION}; update one of them"
+    elif policy != fingerprint:
+        message = (
+            f"is the log of another policy, {record.get('name')!r} (fingerprint {policy[:12]}, this one has "
+            f"{fingerprint[:12]}); give that policy, or another log"
+        )
+    if message:
+        raise InvalidInputError(message, path)
+
+
+def _read_losses(
+    lines: list[tuple[int, Record]], loss_key: str, epoch_key: str, path: str, *, unseen: bool
+) -> Iterator[tuple[int, Any, Record]]:
+    """Line, loss and all else of epochs 0, 1, ..., or from 1 on where l(0) may be ``unseen``, of any log."""
+    found = [(number, record) for number, record in lines if loss_key in record and epoch_key in record]
+    if not found:
+        keys = sorted({key for _, record in lines for key in record})
+        has = f"its lines have {', '.join(keys[:_SHOWN])}" if keys else "it has no whole line"
+        raise InvalidInputError(
+            f"no line has both {epoch_key!r} and {loss_key!r}; {has}: name the keys by --epoch and --loss",
+            path,
+        )
+    before, begun = 0, int(unseen and found[0][1][epoch_key] == 1)
+    for expected, (number, record) in enumerate(found, start=begun):
+        epoch = record[epoch_key]
+        if epoch != expected or isinstance(epoch, bool):
+            why = f"is of epoch {epoch}, and should be of epoch {expected}"
+            if expected == 0:
+                why = f"begins with epoch {epoch}; the loss before the first epoch stands at epoch 0"
+            elif epoch == expected - 1:
+                why = f"epoch {epoch} stands on line {before} already; keep one of the two"
+            raise InvalidInputError(f"line {number}: {why}", path)
+        yield number, record[loss_key], record
+        before = number

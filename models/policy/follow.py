@@ -23,6 +23,7 @@ from depl.models.foundation.users_code import exits_are_errors
 from depl.models.policy.grid import DRIFT, Integers, met, rounded_indices
 from depl.models.policy.ledger import EDGE
 from depl.models.policy.process import Kernel, Process, process
+from depl.models.policy.rules import begins_unseen
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import FloatArray
 from depl.models.problem.policy import STOP, LossGrid, NextEpoch, Policy
@@ -114,12 +115,6 @@ def follow(policy: Policy, source: Source) -> Iterator[Ended]:
                     here[training.following].append(found._replace(losses=after, costs=costs, states=states))
 
 
-def begins_unseen(policy: Policy) -> bool:
-    """Whether runs may begin without their l(0): they train, and the first epoch retains nothing of it."""
-    node = policy.nodes[policy.start]
-    return node.rows[-1].action != STOP and all(item.retention == 0 for item in node.trainings)
-
-
 def greatest_costs(policy: Policy) -> list[float]:
     """The greatest cost that a run can still have, by node."""
     found = [0.0] * len(policy.nodes)
@@ -144,7 +139,8 @@ def _first_states(policy: Policy, losses: FloatArray) -> Integers:
     """Where runs begin; not above the grid where nothing depends on l(0), which may then be unknown."""
     grid, unseen = policy.grid, np.isnan(losses)
     found = np.maximum(_indices(grid, np.where(unseen, 0.0, losses) - grid.origin), 0)
-    if begins_unseen(policy) and not policy.nodes[policy.start].may_stop:
+    node = policy.nodes[policy.start]
+    if begins_unseen(node) and not node.may_stop:
         found = np.minimum(found, grid.cells - 1)
     return np.where(unseen, grid.cells - 1, found)
 
@@ -351,8 +347,6 @@ class ReplayedRun:
         After how many epochs.
     cost : float
         At the prices of the policy [cost].
-    loss : float
-        When it stopped [loss].
     end : End
     """
 
@@ -360,7 +354,6 @@ class ReplayedRun:
     epochs: int
     switched: int | None
     cost: float
-    loss: float
     end: End
 
 
@@ -420,8 +413,8 @@ def replay(policy: Policy, traces: Traces | Counterfactuals, metric: str = "loss
     found = dict[int, ReplayedRun]()
     for some in follow(policy, source):
         for seed, cost in zip(some.runs.own[0].tolist(), some.runs.costs.tolist(), strict=True):
-            loss, switched = float(source.losses(seed)[some.epoch]), source.switched.get(seed)
-            found[seed] = ReplayedRun(table.seeds[seed], some.epoch, switched, cost, loss, some.end)
+            switched = source.switched.get(seed)
+            found[seed] = ReplayedRun(table.seeds[seed], some.epoch, switched, cost, some.end)
     return Replay(tuple(found[seed] for seed in sorted(found)))
 
 
@@ -430,6 +423,7 @@ class _Recorded:
 
     def __init__(self, policy: Policy, table: Counterfactuals) -> None:
         self.policy, self.table = policy, table
+        self.unseen = begins_unseen(policy.nodes[policy.start])
         self.switched: dict[int, int] = {}
 
     def begin(self) -> Runs:
@@ -469,7 +463,7 @@ class _Recorded:
         if epoch >= losses.size:
             self._refuse(seed, epoch, f"it was trained for {losses.size - 1} epochs only as the policy asks")
         loss = float(losses[epoch])
-        if math.isnan(loss) and not (epoch == 0 and begins_unseen(self.policy)):
+        if math.isnan(loss) and not (epoch == 0 and self.unseen):
             self._refuse(seed, epoch, "the loss was not evaluated there")
         if self.policy.grid.scale == "loss" or math.isnan(loss):
             return loss

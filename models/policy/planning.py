@@ -175,7 +175,7 @@ def solve_policy(
         ending = Termination.TIME_LIMIT
     except KeyboardInterrupt:
         ending = Termination.INTERRUPTED
-    return replace(_ended(best, ending), gap_wanted=gap, seconds=now() - started)
+    return replace(_ended(best, ending), seconds=now() - started)
 
 
 def _better(old: PolicyResult, new: PolicyResult) -> PolicyResult:

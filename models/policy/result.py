@@ -52,7 +52,6 @@ class PolicyResult(Shown):
     restriction : str
         What all policies that were looked at have in common, if a limit of the training time restricts them:
         ``lower_bound`` and ``ratio`` are then of this class. Empty if all policies were looked at.
-    gap_wanted : float
     seconds : float
         Wall time [s].
     """
@@ -66,7 +65,6 @@ class PolicyResult(Shown):
     cells: int = 0
     reason: str = ""
     restriction: str = ""
-    gap_wanted: float = 0.0
     seconds: float = 0.0
 
     @property

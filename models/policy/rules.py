@@ -91,9 +91,8 @@ class Rules(NamedTuple):
 
     @property
     def begins_unseen(self) -> bool:
-        """Whether a run may begin without its l(0): it trains then, and the epoch retains nothing of it."""
-        node = self.nodes[self.start]
-        return node.rows[-1].action != STOP and all(item.retention == 0 for item in node.trainings)
+        """Whether a run may begin without its l(0)."""
+        return begins_unseen(self.nodes[self.start])
 
     def arrive(
         self,
@@ -193,6 +192,11 @@ class Rules(NamedTuple):
             return f"{math.exp(value) if self.scale == 'log' else value:.6g}"
         except OverflowError:
             return "any"
+
+
+def begins_unseen(node: PolicyNode) -> bool:
+    """Whether runs may begin there without their l(0): they train, and the epoch retains nothing of it."""
+    return node.rows[-1].action != STOP and all(item.retention == 0 for item in node.trainings)
 
 
 def _row(node: PolicyNode, index: int) -> int:

@@ -103,7 +103,6 @@ def policy_result(instance):
         ratio=(4.5, 5.0),
         lower_bound=6.0,
         instance=instance,
-        gap_wanted=0.1,
         cells=20,
         seconds=0.5,
     )

@@ -34,9 +34,11 @@ def test_the_constrained_optimum_is_the_best_of_a_fine_search(slope, wanted):
 
 
 @pytest.mark.parametrize("runs", [6, 7, 26, 35])  # the mean of 26 or 35 logarithms of 2 is rounded
-def test_designs_in_which_late_ages_have_one_switch_epoch_only_predict_the_truth(runs):
+def test_designs_in_which_late_ages_have_one_switch_epoch_only_predict_the_truth(runs, monkeypatch):
     """Starts 2, 3 and 5: age 6 of the second stage is seen after start 2 alone; ages 4 and 5 after two."""
-    law = fit_affine(drawn(runs, 0.01, runs), least=FEWEST, least_jumps=FEWEST)
+    monkeypatch.setattr(affine, "LEAST", FEWEST)
+    monkeypatch.setattr(affine, "LEAST_JUMPS", FEWEST)
+    law = fit_affine(drawn(runs, 0.01, runs))
     for item in positions(schedule(2)):
         if item.age == 6 and item.previous is not None:
             assert law.step(item).start_slope == 0.0
@@ -64,21 +66,22 @@ def test_a_law_that_predicts_what_no_run_ever_had_is_refused_with_its_stage():
     assert "were ever seen" in caught.message
 
 
-def test_neighbouring_ages_are_pooled_until_there_are_enough_observations():
+def test_neighbouring_ages_are_pooled_until_there_are_enough_observations(monkeypatch):
     traces = drawn(5, 0.05, 4)
-    law = fit_affine(traces, least=15)
+    monkeypatch.setattr(affine, "LEAST", 15)
+    law = fit_affine(traces)
     assert law.rows[FULL, True, 1, None].ages == (1, 1)
     # 15 runs have ages 1 and 2 of the first stage, 10 age 3, and 5 ages 4 and 5
     assert law.rows[FULL, True, 2, None].ages == (2, 2)
     assert law.rows[FULL, True, 3, None].ages == (2, 4)
     assert law.rows[FULL, True, 5, None].ages == (3, 5)
     assert law.rows[FULL, True, 5, None].residuals.size == 20
-    assert fit_affine(traces, least=10_000).rows[CUT, False, 4, FULL].ages == (2, 6)
+    monkeypatch.setattr(affine, "LEAST", 10_000)
+    assert fit_affine(traces).rows[CUT, False, 4, FULL].ages == (2, 6)
 
 
 def test_what_cannot_be_fitted_is_refused_or_left_out():
     traces = drawn(1, 0.1, 8)
-    assert "too small" in str(refusal(fit_affine, traces, least=3))
     with pytest.raises(NotCoveredError, match="outside the support"):
         fit_affine(traces).step(Position(FULL, None, 1, 0))  # three runs only
     assert "'a0' has no epoch of training" in str(
