@@ -8,10 +8,10 @@ from functools import cached_property
 import msgspec
 import numpy as np
 
-from depl.models.estimation.advice import CHOICE, SHARES, WORTH, Advice, Counting, Option, further_runs
+from depl.models.estimation.advice import CHOICE, SHARES, WORTH, Advice, Option, further_runs
 from depl.models.estimation.affine import FEWEST
 from depl.models.estimation.binomial import Verdict, verdict
-from depl.models.evaluation.traced_law import staged
+from depl.models.evaluation.traced_law import runs_to_carry, staged
 from depl.models.exact.listing import MOST_LISTED
 from depl.models.exact.traced_schedules import Candidates, all_candidates
 from depl.models.exact.traced_verdicts import UnderLaw, exceedances
@@ -78,8 +78,7 @@ class _Search:
     def __post_init__(self) -> None:
         target, traced = self.instance.target, self.traced
         self.limit = traced.on_scale(target.maximum_loss) + ATOM_TOLERANCE
-        counting = target.quantile_level, traced.confidence, traced.diverged, traced.whole_runs
-        self.counting, self.wanted = Counting(*counting), list(SHARES)
+        self.wanted = list(SHARES)
 
     def advice(self) -> Advice:
         """Walk through all plans."""
@@ -124,7 +123,7 @@ class _Search:
         over = np.array([run[first : last + 1] for run in runs]) > self.limit
         above = self._above(runs, item.ends, first) + CHOICE
         counted = len(runs), int(over.sum(axis=0).max())
-        found = list(further_runs(self.counting, *counted, above, self.spread.size + CHOICE))
+        found = list(further_runs(self._needed, *counted, above, self.spread.size + CHOICE))
         for chosen in found:
             told = item.cost, len(runs), int(over.any(axis=1).sum()), found[0].runs, chosen
             option, best = Option(listed.schedule(node), trained, *told), self.likeliest
@@ -134,14 +133,19 @@ class _Search:
             if chosen.share >= WORTH and (best is None or chosen.share > best.advised.share):
                 self.likeliest = option
 
+    def _needed(self, misses: int) -> int:
+        """Fewest runs of a plan, with so many misses among them, that carry the promise."""
+        traced, level = self.traced, self.instance.target.quantile_level
+        return max(runs_to_carry(level, traced.confidence, traced.diverged, misses), traced.whole_runs)
+
     def _refuted(self, runs: Sequence[FloatArray], ends: tuple[Position, ...]) -> bool:
         """Whether its own runs refute a plan, or the law where it has few."""
         if len(runs) < FEWEST:
             (share,) = exceedances(staged(self.traced.law, ends), np.zeros(1), [self.limit])
             return share > self.instance.target.violation_budget
-        last = ends[-1].start + ends[-1].age
+        last, level = ends[-1].start + ends[-1].age, self.instance.target.quantile_level
         above = sum(bool(run[last] > self.limit) for run in runs)
-        return verdict(above, len(runs), self.counting.level, CONFIDENCE) is Verdict.REFUTED
+        return verdict(above, len(runs), level, CONFIDENCE) is Verdict.REFUTED
 
     def _to_train(self, schedule: Schedule) -> Schedule:
         """What further runs train; nothing where runs that were whole would then seem to have ended early."""

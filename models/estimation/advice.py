@@ -6,7 +6,7 @@ of n + d is at most 1 - omega. So m further runs bring it iff few enough of them
 rests on an estimate, how much it saves at most on a bound: docs/estimation.rst (next-runs).
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -40,32 +40,6 @@ hand, with targets that few plans meet, the promise came in 0.62 of cases withou
 """
 
 
-@dataclass(frozen=True)
-class Counting:
-    """How a promise counts the runs of a plan.
-
-    Attributes
-    ----------
-    level : float
-        omega.
-    confidence : float or None
-        None of a promise that is right on average.
-    diverged : int
-        Runs that were lost, which count as misses of every plan.
-    fewest : int
-        Runs of a plan below which it is not judged by its runs alone.
-    """
-
-    level: float
-    confidence: float | None = None
-    diverged: int = 0
-    fewest: int = 1
-
-    def needed(self, misses: int) -> int:
-        """Fewest runs, with so many misses among them, that carry the promise."""
-        return max(runs_to_carry(self.level, self.confidence, self.diverged, misses), self.fewest)
-
-
 class Runs(NamedTuple):
     """Further runs of a plan.
 
@@ -82,11 +56,13 @@ class Runs(NamedTuple):
     share: float
 
 
-def further_runs(counting: Counting, seen: int, misses: int, above: int, of: int) -> Iterator[Runs]:
+def further_runs(needed: Callable[[int], int], seen: int, misses: int, above: int, of: int) -> Iterator[Runs]:
     """Numbers of further runs that just allow 0, 1, ... misses; between two of them, more help nothing.
 
     Parameters
     ----------
+    needed : callable
+        Fewest runs of a plan that carry the promise although so many of them miss.
     seen, misses : int
         Runs of the plan, and how many of them a promise takes for misses.
     above, of : int
@@ -97,7 +73,7 @@ def further_runs(counting: Counting, seen: int, misses: int, above: int, of: int
     from scipy.stats import betabinom
 
     for allowed in range(MOST_MISSES + 1):
-        runs = counting.needed(misses + allowed) - seen
+        runs = needed(misses + allowed) - seen
         if runs > 0:
             share = float(betabinom.cdf(allowed, runs, above + 1, of - above)) if above < of else 0.0
             yield Runs(runs, allowed, share)

@@ -8,7 +8,7 @@ and the first epochs, which vary most, lend their spread to all others.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain, pairwise
 
 import numpy as np
@@ -24,7 +24,7 @@ from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.showing import Shown
 from depl.models.foundation.wording import counted, number, percentage
 from depl.models.problem.laws import FloatArray
-from depl.models.traces.same_runs import told_apart
+from depl.models.traces.same_runs import ToldApart, told_apart
 from depl.models.traces.stages import StageRuns, stage_runs
 from depl.models.traces.table import Schedule, Traces
 
@@ -144,7 +144,7 @@ class Diagnosis(Shown):
     schedules: int
     most_of_one_schedule: int
     behind: tuple[StageRuns, ...]
-    same_runs: tuple[tuple[str, str], ...] = ()
+    same_runs: tuple[tuple[str, str], ...]
 
 
 def diagnose(
@@ -168,9 +168,7 @@ def diagnose(
     """
     apart = told_apart(traces)
     with apart.in_refusals():
-        found = _diagnosed(apart.once_per_schedule, rng, metric, resamples)
-    behind = stage_runs(apart.traces, apart.origins)
-    return replace(found, same_runs=tuple(apart.said()), behind=behind)
+        return _diagnosed(apart, rng, metric, resamples)
 
 
 def level_checks(
@@ -208,7 +206,8 @@ def level_checks(
         )
 
 
-def _diagnosed(traces: Traces, rng: np.random.Generator, metric: str, resamples: int) -> Diagnosis:
+def _diagnosed(apart: ToldApart, rng: np.random.Generator, metric: str, resamples: int) -> Diagnosis:
+    traces = apart.once_per_schedule
     seen = observe(traces, metric)
     groups = [np.asarray(rows) for rows in traces.by_schedule().values()]
     losses = [_kept([seen.before[rows, :1], seen.end[rows]]) for rows in groups]  # from l(1) without l(0)
@@ -239,7 +238,8 @@ def _diagnosed(traces: Traces, rng: np.random.Generator, metric: str, resamples:
         runs=len(traces.runs),
         schedules=len(groups),
         most_of_one_schedule=max(rows.size for rows in groups),
-        behind=stage_runs(traces),
+        behind=stage_runs(apart.traces, apart.origins),
+        same_runs=tuple(apart.said()),
     )
 
 

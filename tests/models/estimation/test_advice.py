@@ -5,8 +5,9 @@ from math import prod
 
 import pytest
 
-from depl.models.estimation.advice import Counting, further_runs
+from depl.models.estimation.advice import further_runs
 from depl.models.estimation.binomial import binomial_tail
+from depl.models.evaluation.traced_law import runs_to_carry
 
 
 def urn(allowed, runs, above, of):
@@ -37,12 +38,14 @@ def test_so_many_runs_bring_the_promise_and_one_less_does_not(confidence, level,
             return Fraction(above + 1, size + 1) <= budget
         return binomial_tail(above, size, budget) <= 1 - Fraction(str(confidence))
 
-    found = list(further_runs(Counting(level, confidence, lost), seen, misses, 1, 40))
+    def needed(more):
+        return runs_to_carry(level, confidence, lost, more)
+
+    found = list(further_runs(needed, seen, misses, 1, 40))
     assert [one.allowed for one in found] == [0, 1, 2, 3][-len(found) :]
     for one in found:
         assert promised(one.allowed, one.runs)
         assert not promised(one.allowed, one.runs - 1)
         assert not promised(one.allowed + 1, one.runs)
         assert one.share == pytest.approx(float(urn(one.allowed, one.runs, 1, 40)), rel=1e-9)
-    assert all(one.runs >= 50 - seen for one in further_runs(Counting(level, fewest=50), seen, 0, 0, 9))
-    assert [one.share for one in further_runs(Counting(level), 1, 0, 9, 9)] == [0.0] * 4
+    assert [one.share for one in further_runs(needed, 1, 0, 9, 9)] == [0.0] * 4
