@@ -7,14 +7,14 @@ long as verifying a plan.
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
-FloatArray: TypeAlias = NDArray[np.float64]
-Function: TypeAlias = Callable[[FloatArray], FloatArray]
+from depl.models.problem.laws import FloatArray
+
+Function: TypeAlias = Callable[[Any], FloatArray]
 
 _LARGE_SHAPE = 2e5
 """From here on scipy 1.17 leaves out terms of the upper tail: 1e-5 of it at 1e6, a third at 1e8."""
@@ -24,7 +24,8 @@ _LARGE_SHAPE = 2e5
 class Density:
     """Log density, P(X <= x), P(X > x) and the inverses of these two, elementwise; mean and variance.
 
-    ``doubt`` is a relative error of the density that comes with the parameters, where terms cancel.
+    ``lowest`` and ``highest`` are the ends of what X may be; ``doubt`` is a relative error of the density
+    that comes with the parameters, where terms cancel.
     """
 
     logpdf: Function
@@ -32,26 +33,17 @@ class Density:
     sf: Function
     ppf: Function
     isf: Function
-    expectation: float
+    mean: float
     variance: float
     lowest: float = -math.inf
+    highest: float = math.inf
     doubt: float = 0.0
 
-    def pdf(self, x: FloatArray) -> FloatArray:
-        """Density."""
-        return np.asarray(np.exp(self.logpdf(x)))
-
-    def mean(self) -> float:
-        """E X."""
-        return self.expectation
-
-    def var(self) -> float:
-        """Var X."""
-        return self.variance
-
-    def support(self) -> tuple[float, float]:
-        """Where X may be."""
-        return self.lowest, math.inf
+    @classmethod
+    def of(cls, law: Any) -> "Density":
+        """What scipy.stats knows of a law."""
+        functions = law.logpdf, law.cdf, law.sf, law.ppf, law.isf
+        return cls(*functions, float(law.mean()), float(law.var()), *map(float, law.support()))
 
 
 def normal(mean: float, deviation: float) -> Density:

@@ -10,21 +10,21 @@ By kind of law, the sharpest way that applies:
 Untruncated Student-t are cut to cores, and what lies outside of these is bounded (`with_cores`).
 """
 
-import functools
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from depl.models.verifier.cores import with_cores
+from depl.models.problem.laws import StudentT
 from depl.models.verifier.laws import (
     Bracket,
     FloatArray,
     Increment,
+    cut_of,
     ends,
     exceedance,
     integer_atoms,
@@ -32,8 +32,8 @@ from depl.models.verifier.laws import (
     is_plain,
     is_polynomial,
     is_smooth,
-    is_truncated,
     merged,
+    middle,
     normals_together,
     number_of_points,
     peak_width,
@@ -64,22 +64,10 @@ _MOST_KINKS = 200
 
 _SUBTRACTION = 2.0**-51  # relative error allowed to a sum of two numbers, each rounded
 
-_KEPT = 256
-"""Probabilities that are remembered: set by hand. A plan that was solved for is often verified again with all
-that it claims; how many are kept changes seconds and some MB, not values."""
+_NARROW = 1e-5
+"""Relative width from which no other reach is tried: set by hand, as every bracket is sound."""
 
-
-def known_tail_probability(
-    increments: Sequence[Increment], gap: Fraction, budget: Fraction | None = None
-) -> Bracket:
-    """`tail_probability`, remembered for increments alike once equal ones are counted together."""
-    return remembered(merged(increments), gap, budget)
-
-
-@functools.lru_cache(maxsize=_KEPT)
-def remembered(increments: tuple[Increment, ...], gap: Fraction, budget: Fraction | None) -> Bracket:
-    """What `tail_probability` finds, computed at the first question."""
-    return tail_probability(increments, gap, budget)
+_Tail: TypeAlias = Callable[[Sequence[Increment], float], Bracket | None]
 
 
 def tail_probability(
@@ -149,7 +137,7 @@ def _averaged(atoms: _Points, parts: Sequence[Increment], last: Increment, gap: 
     """
     values, weights, error = atoms
     kinks = [gap - value - end for value in values.tolist() for end in ends(last)] if parts else []
-    kinks = kinks if is_truncated(last.law) else []
+    kinks = kinks if cut_of(last.law) else []
     if kinks and (len(values) > _MOST_KINKS or sum(item.count for item in parts) > 1):
         return None
     for item in parts:
@@ -180,9 +168,24 @@ class _Atoms(NamedTuple):
     total: int
 
 
+class _Integers(NamedTuple):
+    """What integers stand for: values are multiples of 1 / unit, exactly or rounded to them.
+
+    ``atoms`` are those of one copy of each of the increments, ``nothing`` the sum of none.
+    """
+
+    unit: int
+    exact: bool
+    nothing: _Atoms
+    atoms: list[_Atoms]
+
+
 def _exact_tail(increments: Sequence[Increment], gap: Fraction) -> Bracket | None:
-    scale = _scale(increments)
-    hopeless = not scale.exact and _log_sums(increments) > 2.0 * math.log(_MOST_PRODUCTS)
+    scale = _in_integers(increments)
+    # the logarithm of the number of sums, if only copies of one increment ever give the same
+    sizes = ((item.count, len(integer_atoms(item.law))) for item in increments)
+    sums = math.fsum(math.log(math.comb(size + count - 1, count)) for count, size in sizes)
+    hopeless = not scale.exact and sums > 2.0 * math.log(_MOST_PRODUCTS)
     halves = None if hopeless else _two_halves(increments, scale)
     if halves is None:
         return None
@@ -196,90 +199,59 @@ def _exact_tail(increments: Sequence[Increment], gap: Fraction) -> Bracket | Non
     return Bracket(probability, probability)
 
 
-def _log_sums(increments: Sequence[Increment]) -> float:
-    """Logarithm of the number of sums, if only copies of one increment ever give the same."""
-    sizes = [(item.count, len(integer_atoms(item.law))) for item in increments]
-    return math.fsum(math.log(math.comb(size + count - 1, count)) for count, size in sizes)
-
-
-def _two_halves(increments: Sequence[Increment], scale: "_Scale") -> tuple[_Atoms, _Atoms] | None:
+def _two_halves(increments: Sequence[Increment], scale: _Integers) -> list[_Atoms] | None:
     """Distribute the increments over two sums of similar numbers of atoms; None if that takes too long."""
-    halves = [scale.certain(), scale.certain()]
-    budget = _MOST_PRODUCTS
-    for item in increments:
-        atoms = scale.possible(item)
+    halves, budget = [scale.nothing] * 2, _MOST_PRODUCTS
+    for item, atoms in zip(increments, scale.atoms, strict=True):
         for _ in range(item.count):
             smaller = min((0, 1), key=lambda index: len(halves[index].keys))
             budget -= len(halves[smaller].keys) * len(atoms.keys)
             if budget < 0:
                 return None
             halves[smaller] = _convolved(halves[smaller], atoms)
-    return halves[0], halves[1]
+    return halves
 
 
 def _enumerated(increments: Sequence[Increment]) -> _Points | None:
     """The sum of discrete increments, unless there are too many values."""
-    scale = _scale(increments)
-    atoms = scale.certain()
-    for item in increments:
-        more = scale.possible(item)
+    scale = _in_integers(increments)
+    found = scale.nothing
+    for item, atoms in zip(increments, scale.atoms, strict=True):
         for _ in range(item.count):
-            if len(atoms.keys) * len(more.keys) > 10 * _MOST_CONDITIONED:
+            if len(found.keys) * len(atoms.keys) > 10 * _MOST_CONDITIONED:
                 return None
-            atoms = _convolved(atoms, more)
-            if len(atoms.keys) > _MOST_CONDITIONED:
+            found = _convolved(found, atoms)
+            if len(found.keys) > _MOST_CONDITIONED:
                 return None
-    values = [int(key) / scale.unit for key in atoms.keys]
-    weights = [int(weight) / atoms.total for weight in atoms.weights]
+    values = [int(key) / scale.unit for key in found.keys]
+    weights = [int(weight) / found.total for weight in found.weights]
     number = sum(item.count for item in increments)
     return _Points(np.array(values), np.array(weights), 0.0 if scale.exact else number / scale.unit)
 
 
-@dataclass(frozen=True)
-class _Scale:
-    """What integers stand for: values are multiples of 1 / unit, exactly or rounded to them."""
-
-    unit: int
-    integers: Any
-    exact: bool
-
-    def certain(self) -> _Atoms:
-        """The sum of nothing."""
-        return _Atoms(np.array([0], self.integers), np.array([1], self.integers), 1)
-
-    def possible(self, item: Increment) -> _Atoms:
-        """The atoms of one copy of an increment."""
-        pairs = integer_atoms(item.law)
-        keys = np.array([round(item.coefficient * value * self.unit) for value, _ in pairs], self.integers)
-        weights = np.array([weight for _, weight in pairs], self.integers)
-        return _collected(keys, weights, int(sum(weights.astype(object))))
-
-
-def _scale(increments: Sequence[Increment]) -> _Scale:
+def _in_integers(increments: Sequence[Increment]) -> _Integers:
     """Choose the unit: exact if the values are short decimals, if not, 1e-13 of the largest sum or finer.
 
-    It is never above 1e-13, far below the tolerance of an atom, so that it can decide ties. Where neither
-    sums nor weights fit into 64 bits, Python's integers are used, and the unit is exact.
+    It is never above 1e-13, far below the tolerance of an atom, so that it can decide ties.
     """
-    size, total, exact = Fraction(0), 1, 1
-    for item in increments:
-        pairs = integer_atoms(item.law)
-        size += item.count * max(abs(item.coefficient * value) for value, _ in pairs)
-        total *= sum(weight for _, weight in pairs) ** item.count
-        exact = math.lcm(exact, *((item.coefficient * value).denominator for value, _ in pairs))
-    rounded = 10 ** (13 + _zeros(size))
-    for unit in (exact, rounded):
-        if size * unit < 2**61 and total < 2**62:
-            return _Scale(unit, np.int64, unit == exact)
-    unit = rounded if size * rounded < 2**61 else exact
-    return _Scale(unit, object, unit == exact)
-
-
-def _zeros(size: Fraction) -> int:
-    """How many zeros follow the decimal point of a number; none if it is at least 1, or 0."""
-    if size <= 0 or size >= 1:
-        return 0
-    return max(0, math.floor(-math.log10(size)))
+    pairs = [
+        [(item.coefficient * value, weight) for value, weight in integer_atoms(item.law)]
+        for item in increments
+    ]
+    counts, totals = [item.count for item in increments], [sum(weight for _, weight in row) for row in pairs]
+    sizes = [max(abs(value) for value, _ in row) for row in pairs]
+    size = sum((count * most for count, most in zip(counts, sizes, strict=True)), Fraction(0))
+    unit = math.lcm(*(value.denominator for row in pairs for value, _ in row))
+    exact = size * unit < 2**61
+    if not exact:
+        unit = 10 ** (13 + max(0, math.floor(-math.log10(size))))
+    fits = size * unit < 2**61 and math.prod(map(pow, totals, counts)) < 2**62
+    integers: Any = np.int64 if fits else object
+    atoms = []
+    for row, total in zip(pairs, totals, strict=True):
+        keys = np.array([round(value * unit) for value, _ in row], integers)
+        atoms.append(_collected(keys, np.array([weight for _, weight in row], integers), total))
+    return _Integers(unit, exact, _Atoms(np.array([0], integers), np.array([1], integers), 1), atoms)
 
 
 def _convolved(first: _Atoms, second: _Atoms) -> _Atoms:
@@ -294,3 +266,86 @@ def _collected(keys: NDArray[Any], weights: NDArray[Any], total: int) -> _Atoms:
     ordered = keys[order]
     first = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
     return _Atoms(ordered[first], np.add.reduceat(weights[order], first), total)
+
+
+# --- untruncated Student-t, cut to cores ------------------------------------------------------------------
+
+
+def with_cores(
+    tail: _Tail,
+    increments: Sequence[Increment],
+    gap: float,
+    reaches: Sequence[float],
+    last: Increment | None = None,
+) -> Bracket | None:
+    """P(sum > gap) by what can do it for laws that are not heavy; None where it cannot.
+
+    A core is the law between two ends far out, truncated there. The probability is that of the sum with
+    cores, that of one increment outside of its core and the others inside, and at most T^2 / 2 for more, with
+    T the expected number outside. Beyond an end of its core the increment counts as at that end or as far as
+    it wants.
+
+    Parameters
+    ----------
+    reaches : sequence of float
+        How far cores reach beyond where the sum is asked, in spreads of all but the widest law, one after
+        the other until the bracket is narrow.
+    last : Increment, optional
+        One that ``tail`` adds to any sum by itself.
+    """
+    if not any(is_polynomial(item.law) for item in increments):
+        return tail(increments, gap)
+    best: Bracket | None = None
+    for reach in reaches:
+        found = _cored(tail, increments, gap, _half_width(increments, gap, last, reach))
+        if found is not None and (best is None or found.upper - found.lower < best.upper - best.lower):
+            best = found
+        if best is not None and best.upper - best.lower <= _NARROW * best.upper:
+            break
+    return best
+
+
+def _half_width(increments: Sequence[Increment], gap: float, last: Increment | None, reach: float) -> float:
+    """Rounded up, so that thresholds close together have cores and transforms in common."""
+    every = [*increments] if last is None else [*increments, Increment(last.coefficient, last.law)]
+    centre = math.fsum(item.count * item.factor * middle(item.law) for item in every)
+    squares = [item.count * (item.factor * spread(item.law)) ** 2 for item in every]
+    widest = max((item.factor * spread(item.law)) ** 2 for item in every if is_polynomial(item.law))
+    found = abs(gap - centre) + reach * math.sqrt(max(0.0, math.fsum(squares) - widest) or widest)
+    return float(2.0 ** (math.ceil(4.0 * math.log2(found)) / 4.0))
+
+
+def _cored(tail: _Tail, increments: Sequence[Increment], gap: float, half_width: float) -> Bracket | None:
+    """For cores that reach so far to both sides of their centres."""
+    heavy = [item for item in increments if is_polynomial(item.law)]
+    others = [item for item in increments if not is_polynomial(item.law)]
+    cores = [Increment(item.coefficient, _core(item, half_width), item.count) for item in heavy]
+    whole = tail([*others, *cores], gap)
+    if whole is None:
+        return None
+    tops = [(item.factor * middle(item.law) + half_width) for item in heavy]
+    ups = [float(exceedance(item, np.array(top))) for item, top in zip(heavy, tops, strict=True)]
+    likely = math.prod((1.0 - 2.0 * up) ** item.count for up, item in zip(ups, heavy, strict=True))
+    lower, upper = likely * float(whole.lower), likely * float(whole.upper)
+    for place, (item, up, top) in enumerate(zip(heavy, ups, tops, strict=True)):
+        left = [
+            Increment(core.coefficient, core.law, core.count - (index == place))
+            for index, core in enumerate(cores)
+        ]
+        rest = [*others, *(core for core in left if core.count)]
+        above = tail(rest, gap - top) or Bracket(0.0, 1.0)
+        below = tail(rest, gap - top + 2.0 * half_width) or Bracket(0.0, 1.0)
+        share = item.count * likely / (1.0 - 2.0 * up) * up
+        lower += share * float(above.lower)
+        upper += share * (1.0 + float(below.upper))
+    if sum(item.count for item in heavy) > 1:
+        upper += math.fsum(2.0 * up * item.count for up, item in zip(ups, heavy, strict=True)) ** 2 / 2.0
+    return Bracket(lower * (1.0 - RELATIVE_ROUNDING), min(1.0, upper * (1.0 + RELATIVE_ROUNDING)))
+
+
+def _core(item: Increment, half_width: float) -> StudentT:
+    law = item.law
+    if not isinstance(law, StudentT):
+        raise TypeError("only a Student-t has a core")
+    reach = half_width / abs(item.factor)
+    return msgspec.structs.replace(law, lower=law.location - reach, upper=law.location + reach)

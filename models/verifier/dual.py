@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from depl.models.problem.instance import Instance
-from depl.models.problem.laws import FloatArray, Forbidden
+from depl.models.problem.laws import FloatArray
 from depl.models.problem.plan import DualClaim
 from depl.models.verifier.findings import Finding, failed, passed, repeated
 from depl.models.verifier.reading import (
@@ -22,8 +22,8 @@ from depl.models.verifier.reading import (
     data_share,
     facts_of,
     fits,
-    law_of_switch,
     may_be_last,
+    may_switch,
     sets_of_data,
     transfers,
 )
@@ -129,12 +129,6 @@ def moving_cost(instance: Instance, assignment: Assignment) -> float:
     return transfers(instance, [(name, data or ()) for name, data in zip(names, assignment, strict=True)])
 
 
-def may_switch(instance: Instance, before: int, after: int) -> bool:
-    """Whether the second model may follow the first, both by position."""
-    law = law_of_switch(instance, instance.models[before].name, instance.models[after].name)
-    return before == after or not isinstance(law, Forbidden)
-
-
 class _Priced(NamedTuple):
     """The sampled problem: psi(lam), an array (N, H, M) per epoch, and mu; ``favoured``: an end."""
 
@@ -151,7 +145,7 @@ def _priced(
 ) -> _Priced:
     subsets = list({data: None for row in sets_of_data(instance) for data in row})
     shape = len(instance.clusters), len(subsets), len(instance.models)
-    fitting = [[[fits(instance, m, n) for m in range(shape[2])]] for n in range(shape[0])]
+    fitting = [[[fits(model, place) for model in instance.models]] for place in instance.clusters]
     alike = all(model.compute is None for model in instance.models)  # tables differ between epochs
     prices: list[FloatArray] = []
     for number in range(1, 2 if alike else instance.target.maximum_epochs + 1):
@@ -169,35 +163,33 @@ def _least(problem: _Priced, rows: FloatArray) -> FloatArray:
     ``rows``, shape (A, N), hold the subset of every cluster, or -1.
     """
     instance, sample = problem.instance, problem.sample
-    models, start = range(len(instance.models)), instance.target.initial_model
+    models, names = range(len(instance.models)), [item.name for item in instance.models]
+    first = None if instance.target.initial_model is None else names.index(instance.target.initial_model)
     shares = np.array([float(data_share(instance, data)) for data in problem.subsets])
-    stop = [0.0 if may_be_last(instance, item.name) else math.inf for item in instance.models]
+    stop = [0.0 if may_be_last(instance, name) else math.inf for name in names]
     # the least of all that may follow an epoch, by the model of that epoch; training may also end there
     later = np.broadcast_to(np.array(stop)[:, None], (len(rows), len(models), sample.size))
-    least = np.zeros((len(rows), sample.size))
     for number in range(instance.target.maximum_epochs, 0, -1):
-        through = np.empty(later.shape)
+        through = np.empty((len(rows), len(models), sample.size))
         for model in models:
             gain = problem.gain_price * gains(instance, sample, number, model, shares)[problem.favoured]
             table = problem.prices[number - 1][range(rows.shape[1]), rows, model]
             prices = np.where(rows < 0, np.inf, table)[:, :, None]
             through[:, model] = later[:, model] + (prices - gain[rows]).min(axis=1)
-        if number > 1:
-            later = np.stack([_after(problem, number, m, through, stop[m]) for m in models], axis=1)
-        else:
-            before = next((m for m in models if instance.models[m].name == start), None)
-            least = _after(problem, number, before, through, 0.0)
-    return least
+        before = [(m, stop[m]) for m in models] if number > 1 else [(first, 0.0)]
+        later = np.stack([_after(problem, number, m, through, end) for m, end in before], axis=1)
+    return later[:, 0]
 
 
 def _after(problem: _Priced, number: int, before: int | None, through: FloatArray, stop: float) -> FloatArray:
     """Least value from epoch ``number`` on, after model ``before`` or none; ``stop`` where training ends."""
-    least = np.full((through.shape[0], through.shape[2]), stop)
-    for after in range(through.shape[1]):
-        if before is None or before == after:
-            np.minimum(least, through[:, after], out=least)
-        elif may_switch(problem.instance, before, after):
-            switch = switch_losses(problem.instance, problem.sample, number, before, after)
-            charged = through[:, after] + problem.gain_price * switch[1 - problem.favoured]
-            np.minimum(least, charged, out=least)
+    instance, least = problem.instance, np.full((through.shape[0], through.shape[2]), stop)
+    for after, model in enumerate(instance.models):
+        charged = through[:, after]
+        if before is not None and before != after:
+            if not may_switch(instance, instance.models[before].name, model.name):
+                continue
+            switch = switch_losses(instance, problem.sample, number, before, after)
+            charged = charged + problem.gain_price * switch[1 - problem.favoured]
+        np.minimum(least, charged, out=least)
     return least

@@ -1,11 +1,18 @@
 """What the verifier says of one equation or one claim, and of all of a plan or a policy."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import islice
+from typing import TypeAlias
+
+from depl.models.verifier.tolerances import TIME_TOLERANCE
 
 CLAIM = "claim: "
 """Begins the name of a claim among the findings."""
+
+Broken: TypeAlias = Iterator[tuple[str, float | None]]
+"""What breaks a rule: the message, and by how much if that is a number."""
 
 
 class Kind(StrEnum):
@@ -110,6 +117,24 @@ def repeated(equation: str, message: str, amount: float | None = None) -> Findin
     return Finding(equation, True, message, amount, Kind.REPEATED)
 
 
-def judged(equation: str, broken: Iterable[tuple[str, float | None]], otherwise: str) -> list[Finding]:
-    """A failure for everything that is broken, by its message and amount, or that nothing is."""
-    return [failed(equation, *item) for item in broken] or [passed(equation, otherwise)]
+def judged(
+    equation: str, broken: Iterable[tuple[str, float | None]], otherwise: str, most: int | None = None
+) -> list[Finding]:
+    """A failure for everything that is broken, or the first so many, or that nothing is."""
+    return [failed(equation, *item) for item in islice(broken, most)] or [passed(equation, otherwise)]
+
+
+def exceeded(left: str, value: float, right: str, limit: float, tolerance: float) -> Broken:
+    """Whether, and by how much, a value exceeds a limit by more than a relative tolerance."""
+    excess = value - limit
+    if value > limit * (1.0 + tolerance):
+        yield f"{left} = {value:.12g} exceeds {right} = {limit:.12g} by {excess:.6g}", excess
+
+
+def in_time(left: str, duration: float, limit: float | None) -> Finding:
+    """Whether T_max is kept, eq. (4)."""
+    if limit is None:
+        return noted("(4)", f"{left} = {duration:.12g}; no T_max is given")
+    for broken in exceeded(left, duration, "T_max", limit, TIME_TOLERANCE):
+        return failed("(4)", *broken)
+    return passed("(4)", f"{left} = {duration:.12g} <= T_max = {limit:.12g}", duration - limit)

@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,10 +27,10 @@ from depl.models.problem.laws import (
     StudentT,
     is_registered,
 )
-from depl.models.verifier.densities import inverse_gamma, lognormal, normal, student
+from depl.models.verifier.densities import Density, inverse_gamma, lognormal, normal, student
 
 FloatArray: TypeAlias = NDArray[np.float64]
-RandomLaw: TypeAlias = Law
+
 
 _NODES_PER_PANEL = 24
 """Gauss points of a panel. Panels end at twice the distance from the centre where they begin, so the error
@@ -47,18 +47,37 @@ class Bracket:
     lower: float | Fraction
     upper: float | Fraction
 
+    def __str__(self) -> str:
+        if self.lower == self.upper:
+            return f"= {float(self.lower):.12g}"
+        return f"in [{float(self.lower):.12g}, {float(self.upper):.12g}]"
+
+
+class Number(NamedTuple):
+    """One number per scenario: of a model at an epoch, or of a pair of models (before, after)."""
+
+    epoch: int
+    models: tuple[str, ...]
+
+
+NO_NUMBER = Number(0, ())
+
 
 @dataclass(frozen=True)
 class Increment:
     """``count`` independent copies of ``coefficient * X``, each added to the loss.
 
-    The coefficient is exact where the instance's decimals determine it, because purely discrete laws
-    are summed without rounding.
+    The coefficient is exact where the instance's decimals determine it, because purely discrete laws are
+    summed without rounding. Under a traced law, there is the number of a scenario at which the quantile is
+    taken, and the share of the weight that is of runs that were seen, ``alike``: the rest lies above all
+    atoms, is of runs unlike them, and makes the loss infinite.
     """
 
     coefficient: Fraction
-    law: RandomLaw
+    law: Law
     count: int = 1
+    number: Number = NO_NUMBER
+    alike: Fraction = Fraction(1)
 
     @property
     def factor(self) -> float:
@@ -72,22 +91,24 @@ def decimal(value: float) -> Fraction:
     return Fraction(repr(value))
 
 
-def is_discrete(law: RandomLaw) -> bool:
+def is_discrete(law: Law) -> bool:
     """Whether the law consists of atoms."""
     return isinstance(law, Empirical)
 
 
-def is_truncated(law: RandomLaw) -> bool:
-    """Whether the law has a density with jumps at the two ends of an interval."""
-    return isinstance(law, StudentT) and law.lower is not None
+def cut_of(law: Law) -> tuple[float, float] | None:
+    """Between which ends a Student-t is truncated, where its density jumps; None for other laws."""
+    if isinstance(law, StudentT) and law.lower is not None and law.upper is not None:
+        return law.lower, law.upper
+    return None
 
 
-def is_polynomial(law: RandomLaw) -> bool:
+def is_polynomial(law: Law) -> bool:
     """Whether both tails decay so slowly that no exponential moment exists: the untruncated Student-t."""
     return isinstance(law, StudentT) and law.lower is None
 
 
-def is_smooth(law: RandomLaw) -> bool:
+def is_smooth(law: Law) -> bool:
     """Whether the law has a smooth density whose loss-raising tail decays exponentially or faster."""
     return isinstance(law, InverseGamma | Lognormal | Normal) or _starts_at_zero(law)
 
@@ -102,36 +123,30 @@ def is_plain(increment: "Increment") -> bool:
     return not isinstance(law, _WITH_FORMULAS) and not (_starts_at_zero(law) and increment.coefficient < 0)
 
 
-def _starts_at_zero(law: RandomLaw) -> bool:
+def _starts_at_zero(law: Law) -> bool:
     return not isinstance(law, _WITH_FORMULAS) and _support(law)[0] == 0.0
 
 
-def density_doubt(law: RandomLaw) -> float:
-    """Relative error of the density that comes with the parameters: its terms cancel at large shapes."""
-    return float(distribution(law).doubt) if isinstance(law, InverseGamma) else 0.0
-
-
 @functools.lru_cache(maxsize=8192)  # a few KiB each, a millisecond to make; long plans have thousands of laws
-def distribution(law: RandomLaw) -> Any:
-    """Its functions, named as scipy.stats names them; of a truncated Student-t, those before truncation."""
+def distribution(law: Law) -> Density:
+    """Of a truncated Student-t, its distribution before truncation."""
     for kind, made in _DISTRIBUTIONS.items():
         if isinstance(law, kind):
             return made(law)
     if is_registered(law):
-        return law.distribution()
+        return Density.of(law.distribution())
     raise TypeError(f"the verifier knows no density of {type(law).__name__}")
 
 
 def exceedance(increment: Increment, threshold: FloatArray) -> FloatArray:
     """P(coefficient * X > threshold) of one copy, elementwise, for a law with a density."""
     law, points = increment.law, threshold / increment.factor
-    base, above = distribution(law), increment.factor > 0
-    if not isinstance(law, StudentT) or law.lower is None or law.upper is None:
+    base, above, cut = distribution(law), increment.factor > 0, cut_of(law)
+    if cut is None:
         return np.asarray(base.sf(points) if above else base.cdf(points), dtype=float)
-    inside = np.clip(points, law.lower, law.upper)
-    far = np.float64(law.upper if above else law.lower)
+    inside, far = np.clip(points, *cut), np.float64(cut[above])
     part = _between(law, np.minimum(inside, far), np.maximum(inside, far))
-    return part / _between(law, np.float64(law.lower), np.float64(law.upper))
+    return part / _between(law, *np.array(cut))
 
 
 def ends(increment: Increment) -> tuple[float, float]:
@@ -140,27 +155,33 @@ def ends(increment: Increment) -> tuple[float, float]:
     return low, high
 
 
+def window(item: Increment, tail: float) -> tuple[float, float]:
+    """The ends of ``coefficient * X``, or where the tails beyond have the given probability."""
+    base, found = distribution(item.law), []
+    for end, upper in zip(ends(item), (False, True), strict=True):
+        point = base.isf if upper == (item.factor > 0) else base.ppf
+        found.append(end if math.isfinite(end) else item.factor * float(point(np.float64(tail))))
+    return found[0], found[1]
+
+
 @functools.lru_cache(maxsize=8192)
-def _support(law: RandomLaw) -> tuple[float, float]:
+def _support(law: Law) -> tuple[float, float]:
     """Essential infimum and supremum of X: as written, or as scipy says of the distribution."""
     if isinstance(law, Empirical):
         return min(law.values), max(law.values)
-    if isinstance(law, StudentT) and law.lower is not None and law.upper is not None:
-        return law.lower, law.upper
-    low, high = distribution(law).support()
-    return float(low), float(high)
+    return cut_of(law) or (distribution(law).lowest, distribution(law).highest)
 
 
 @functools.lru_cache(maxsize=1024)
-def expectation(law: RandomLaw) -> float:
+def expectation(law: Law) -> float:
     """E X, kept: thousands of epochs share a law."""
     if isinstance(law, Empirical):
         weights = [weight for _, weight in integer_atoms(law)]
         return float(sum(value * weight for value, weight in integer_atoms(law)) / sum(weights))
-    if is_truncated(law):
+    if cut_of(law):
         points, nodes = point_nodes(law, math.inf)
         return float(points @ nodes)
-    return float(distribution(law).mean())
+    return distribution(law).mean
 
 
 def log_expectation(increment: Increment) -> float:
@@ -169,29 +190,16 @@ def log_expectation(increment: Increment) -> float:
     return float(logsumexp(increment.factor * values, b=weights))
 
 
-def ordered_atoms(increment: Increment) -> FloatArray:
-    """What coefficient * X may be, in increasing order, of equally likely X."""
-    return np.sort(increment.factor * point_nodes(increment.law, math.inf)[0])
-
-
-def ordered_weights(increment: Increment) -> FloatArray:
-    """Weights of `ordered_atoms`, all 1 where they are equally likely."""
-    law = increment.law
-    if not isinstance(law, Empirical) or law.weights is None:
-        return np.ones(len(ordered_atoms(increment)))
-    return np.array(law.weights)[np.argsort(increment.factor * np.array(law.values), kind="stable")]
-
-
 @functools.lru_cache(maxsize=1024)
-def variance_of(law: RandomLaw) -> float:
+def variance_of(law: Law) -> float:
     """Var X; infinite where the integral diverges."""
-    if isinstance(law, Empirical) or is_truncated(law):
+    if is_discrete(law) or cut_of(law):
         points, weights = point_nodes(law, math.inf)
         return float((points - points @ weights) ** 2 @ weights)
-    return float(distribution(law).var())
+    return distribution(law).variance
 
 
-def middle(law: RandomLaw) -> float:
+def middle(law: Law) -> float:
     """About where the law is: its median, the location of a Student-t or the mean of atoms."""
     if isinstance(law, StudentT):
         return law.location
@@ -199,22 +207,22 @@ def middle(law: RandomLaw) -> float:
 
 
 @functools.lru_cache(maxsize=1024)
-def spread(law: RandomLaw) -> float:
+def spread(law: Law) -> float:
     """About how wide the law is: between its quartiles, or its standard deviation."""
-    if is_discrete(law) or is_truncated(law):
+    if is_discrete(law) or cut_of(law):
         return math.sqrt(variance_of(law))
     low, high = distribution(law).ppf(np.array([0.25, 0.75]))
     return float(high - low)
 
 
-def peak_width(law: RandomLaw) -> float:
+def peak_width(law: Law) -> float:
     """Length on which the density of a Student-t changes."""
     if not isinstance(law, StudentT):
         raise TypeError("only a Student-t is asked for its width")
     return law.scale * min(math.sqrt(law.degrees_of_freedom), 4.0)
 
 
-def integer_atoms(law: RandomLaw) -> list[tuple[Fraction, int]]:
+def integer_atoms(law: Law) -> list[tuple[Fraction, int]]:
     """Values and integer weights of an empirical law, both exactly as written."""
     if not isinstance(law, Empirical):
         raise TypeError("only an empirical law has atoms")
@@ -227,9 +235,15 @@ def integer_atoms(law: RandomLaw) -> list[tuple[Fraction, int]]:
     return [(decimal(value), int(weight * common)) for value, weight in zip(law.values, written, strict=True)]
 
 
-def point_nodes(
-    law: RandomLaw, longest_panel: float, marks: Sequence[float] = ()
-) -> tuple[FloatArray, FloatArray]:
+def shares_of(increment: Increment) -> tuple[FloatArray, FloatArray]:
+    """Atoms of one copy in increasing order, and the share of the weight up to each."""
+    pairs = [(increment.coefficient * value, weight) for value, weight in integer_atoms(increment.law)]
+    values, weights = zip(*sorted(pairs), strict=True)
+    reached = list(itertools.accumulate(weights))
+    return np.array(values, dtype=float), np.array([share / reached[-1] for share in reached])
+
+
+def point_nodes(law: Law, longest_panel: float, marks: Sequence[float] = ()) -> tuple[FloatArray, FloatArray]:
     """Points and weights (shapes (n,)) that integrate smooth functions under a discrete or truncated law.
 
     Under a truncated Student-t these are Gauss points of panels that double in width away from the centre,
@@ -239,22 +253,23 @@ def point_nodes(
     if isinstance(law, Empirical):
         weights = np.ones(len(law.values)) if law.weights is None else np.array(law.weights)
         return np.array(law.values), weights / weights.sum()
-    if not isinstance(law, StudentT) or law.lower is None or law.upper is None:
+    cut = cut_of(law)
+    if not isinstance(law, StudentT) or cut is None:
         raise TypeError("only atoms and a truncated Student-t are given by points")
-    reach = max(abs(law.lower - law.location), abs(law.upper - law.location))
+    reach = max(abs(end - law.location) for end in cut)
     unit = min(0.5 * peak_width(law), law.scale)
     outward = unit * 2.0 ** np.arange(max(0, math.ceil(math.log2(reach / unit))))
     inside = np.concatenate([law.location - outward, [law.location], law.location + outward, marks])
-    inside = np.unique(inside[(inside > law.lower) & (inside < law.upper)])
-    edges = _subdivided(np.concatenate([[law.lower], inside, [law.upper]]), longest_panel)
+    inside = np.unique(inside[(inside > cut[0]) & (inside < cut[1])])
+    edges = _subdivided(np.concatenate([cut[:1], inside, cut[1:]]), longest_panel)
     nodes, lengths = np.polynomial.legendre.leggauss(_NODES_PER_PANEL)
     half = 0.5 * np.diff(edges)[:, None]
     points = (edges[:-1, None] + half * (nodes + 1.0)).ravel()
-    weights = (half * lengths).ravel() * distribution(law).pdf(points)
+    weights = (half * lengths).ravel() * np.exp(distribution(law).logpdf(points))
     return points, weights / weights.sum()
 
 
-def number_of_points(law: RandomLaw, longest_panel: float) -> float:
+def number_of_points(law: Law, longest_panel: float) -> float:
     """At least about as many as `point_nodes` finds, marks apart."""
     if isinstance(law, Empirical):
         return len(law.values)
@@ -264,7 +279,7 @@ def number_of_points(law: RandomLaw, longest_panel: float) -> float:
 
 def merged(increments: Iterable[Increment]) -> tuple[Increment, ...]:
     """Equal increments counted together, those with coefficient zero left out."""
-    counts: dict[tuple[Fraction, RandomLaw], int] = {}
+    counts: dict[tuple[Fraction, Law], int] = {}
     for item in increments:
         if item.coefficient != 0:
             key = (item.coefficient, item.law)
@@ -289,12 +304,12 @@ def normals_together(increments: Sequence[Increment]) -> tuple[tuple[Increment, 
     return (*others, Increment(Fraction(1), Normal(mean=0.0, variance=float(variance)))), mean
 
 
-def _between(law: StudentT, low: FloatArray | np.float64, high: FloatArray | np.float64) -> FloatArray:
+def _between(law: Law, low: FloatArray | np.float64, high: FloatArray | np.float64) -> FloatArray:
     """Mass of the untruncated law in [low, high], from the tails on the far side of the centre."""
     base = distribution(law)
     by_upper_tails = base.sf(low) - base.sf(high)
     by_lower_tails = base.cdf(high) - base.cdf(low)
-    return np.asarray(np.where(low > law.location, by_upper_tails, by_lower_tails), dtype=float)
+    return np.asarray(np.where(low > middle(law), by_upper_tails, by_lower_tails), dtype=float)
 
 
 def _subdivided(edges: FloatArray, longest: float) -> FloatArray:
@@ -311,7 +326,7 @@ def _given(value: float | None) -> float:
     return value
 
 
-def _inverse_gamma(law: InverseGamma) -> Any:
+def _inverse_gamma(law: InverseGamma) -> Density:
     if law.shape is not None:
         return inverse_gamma(law.shape, _given(law.scale))
     mean, variance = _given(law.mean), _given(law.variance)
@@ -320,7 +335,7 @@ def _inverse_gamma(law: InverseGamma) -> Any:
     return inverse_gamma(shape, mean * (shape - 1.0))
 
 
-def _lognormal(law: Lognormal) -> Any:
+def _lognormal(law: Lognormal) -> Density:
     if law.log_mean is not None:
         return lognormal(law.log_mean, _given(law.log_variance))
     mean, variance = _given(law.mean), _given(law.variance)
@@ -329,7 +344,7 @@ def _lognormal(law: Lognormal) -> Any:
     return lognormal(math.log(mean) - 0.5 * spread, spread)
 
 
-_DISTRIBUTIONS: dict[type[Law], Callable[[Any], Any]] = {
+_DISTRIBUTIONS: dict[type[Law], Callable[[Any], Density]] = {
     InverseGamma: _inverse_gamma,
     Lognormal: _lognormal,
     Normal: lambda law: normal(law.mean, math.sqrt(law.variance)),

@@ -3,47 +3,21 @@
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import NamedTuple
 
-from depl.models.verifier.distribution import known_tail_probability, tail_probability
+from depl.models.verifier.distribution import tail_probability
 from depl.models.verifier.laws import Bracket, Increment, decimal, expectation, log_expectation
 
 _LARGEST_LOGARITHM = 709.0
 """Logarithm from which a loss counts as infinite: that of the greatest double is 709.78."""
 
 
-class Number(NamedTuple):
-    """One number per scenario: of a model at an epoch, or of a pair of models (before, after)."""
-
-    epoch: int
-    models: tuple[str, ...]
-
-
 @dataclass(frozen=True)
 class LossFacts:
-    """The final loss: what is certain of it, what is random, and why it may not be defined.
+    """The final loss, or its logarithm: what is certain of it, and independent increments.
 
-    Attributes
-    ----------
-    certain : Fraction
-        l(0) plus all deterministic increments.
-    increments : tuple of Increment
-        Independent random increments.
-    forbidden : tuple of (int, str, str)
-        Epoch and the two models of every forbidden switch.
-    outside : (int, str) or None
-        Under a traced law, the first epoch found outside its support, and why.
-    support : str
-        Under a traced law, what lends the residuals.
-    scale : "loss" or "log"
-        Whether ``certain`` and ``increments`` add up to the loss or to its logarithm.
-    declared : bool
-        Whether all increments are there: those of undeclared law are not.
-    numbers : tuple of Number
-        Under a traced law, for every increment the number of a scenario at which its quantile is taken.
-    alike : tuple of Fraction
-        For every such increment the share of its weight that is of runs that were seen: the rest lies above
-        all its atoms, is of runs unlike them, and makes the loss infinite.
+    ``forbidden`` names epoch and models of forbidden switches; increments that have no law are missing where
+    not all are ``declared``. Under a traced law, ``outside`` is the first epoch outside its support, and why;
+    ``support`` tells what lends the residuals.
     """
 
     certain: Fraction = Fraction(0)
@@ -53,13 +27,11 @@ class LossFacts:
     support: str = ""
     scale: str = "loss"
     declared: bool = True
-    numbers: tuple[Number, ...] = ()
-    alike: tuple[Fraction, ...] = ()
 
     @property
     def beyond(self) -> Fraction:
         """P(the run is unlike all those of a traced law): then it misses every target."""
-        return 1 - math.prod(self.alike, start=Fraction(1))
+        return 1 - math.prod((item.alike for item in self.increments), start=Fraction(1))
 
     @property
     def undefined(self) -> str:
@@ -75,12 +47,12 @@ class LossFacts:
             return math.nan
         if self.beyond:
             return math.inf
-        if self.scale == "log":
-            parts = [item.count * log_expectation(item) for item in self.increments]
-            logarithm = math.fsum([float(self.certain), *parts])
-            return math.exp(logarithm) if logarithm < _LARGEST_LOGARITHM else math.inf
-        random = [item.count * item.factor * expectation(item.law) for item in self.increments]
-        return math.fsum([float(self.certain), *random])
+        if self.scale == "loss":
+            random = [item.count * item.factor * expectation(item.law) for item in self.increments]
+            return math.fsum([float(self.certain), *random])
+        logarithms = [item.count * log_expectation(item) for item in self.increments]
+        total = math.fsum([float(self.certain), *logarithms])
+        return math.exp(total) if total < _LARGEST_LOGARITHM else math.inf
 
     def on_scale(self, loss: float) -> float:
         """A loss on the scale of the sum: minus infinity for the logarithm of what has none."""
@@ -88,25 +60,22 @@ class LossFacts:
             return loss
         return math.log(loss) if loss > 0.0 else -math.inf
 
-    def gap(self, threshold: float) -> Fraction | None:
-        """What increments may add up to below a threshold on their scale; None if that is minus infinity."""
-        return None if threshold == -math.inf else decimal(threshold) - self.certain
+    def violation(self, threshold: float, budget: Fraction) -> Bracket:
+        """P(l(K) > l), l on the scale of the sum; minus infinity is exceeded by all losses."""
+        if threshold == -math.inf:
+            return Bracket(1.0, 1.0)
+        return self.exceeding(decimal(threshold) - self.certain, budget)
 
-    def exceeding(self, gap: Fraction, budget: Fraction, known: bool = False) -> Bracket:
+    def exceeding(self, gap: Fraction, budget: Fraction) -> Bracket:
         """P(the increments add up to more than a gap, or the run is unlike all seen).
 
-        Parameters
-        ----------
-        budget : Fraction
-            As `depl.models.verifier.distribution.tail_probability`.
-        known : bool
-            Whether to remember what was found.
+        More effort is spent where the bracket contains the budget, as in
+        `depl.models.verifier.distribution.tail_probability`.
         """
-        tail = known_tail_probability if known else tail_probability
-        if not self.beyond:
-            return tail(self.increments, gap, budget)
         if self.beyond == 1:
             return Bracket(Fraction(1), Fraction(1))
         left = 1 - self.beyond
-        found = tail(self.increments, gap, max(Fraction(0), (budget - self.beyond) / left))
+        found = tail_probability(self.increments, gap, max(Fraction(0), (budget - self.beyond) / left))
+        if left == 1:
+            return found
         return Bracket(self.beyond + left * Fraction(found.lower), self.beyond + left * Fraction(found.upper))

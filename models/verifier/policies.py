@@ -10,7 +10,8 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import chain, islice
+
+import numpy as np
 
 from depl.models.foundation.users_code import exits_are_errors
 from depl.models.problem.instance import Instance
@@ -18,11 +19,12 @@ from depl.models.problem.policy import STOP, Policy
 from depl.models.problem.traced_law import TracedLaw
 from depl.models.verifier.findings import (
     CLAIM,
+    Broken,
     Finding,
     Findings,
     failed,
+    in_time,
     judged,
-    noted,
     passed,
     repeated,
     undecided,
@@ -31,7 +33,7 @@ from depl.models.verifier.laws import FloatArray, decimal
 from depl.models.verifier.policy_ends import Count, Course, actions_of, course, exact_reached
 from depl.models.verifier.policy_noise import EDGE
 from depl.models.verifier.policy_walk import Walk, data_of, starting_losses, walked
-from depl.models.verifier.reading import may_be_last, untrained_is_known
+from depl.models.verifier.reading import data_faults, may_be_last, untrained_is_known
 from depl.models.verifier.tolerances import ATOM_TOLERANCE, CLAIM_TOLERANCE, RELATIVE_ROUNDING, TIME_TOLERANCE
 
 FAILURE_FACTOR = 1.5
@@ -43,9 +45,6 @@ _SHIFT_ROUNDING = 1e-13
 
 _SHOWN = 5
 """Errors of one kind that are listed."""
-
-Broken = Iterator[tuple[str, float | None]]
-"""What is wrong, in words, and by how much."""
 
 
 @dataclass(frozen=True)
@@ -81,8 +80,11 @@ def verify_policy(instance: Instance, policy: Policy) -> PolicyReport:
     PolicyReport
         Its ``ok`` is the verdict.
     """
-    checks = _unreadable(instance, policy), _uncountable(policy, instance.traced_law)
-    if unreadable := (*chain(*checks), *_data_failures(instance, policy)):
+    checks = *_unreadable(instance, policy), *_uncountable(policy, instance.traced_law)
+    data = [failed("data", message) for _, message in data_faults(instance, policy.data)]
+    if not data_of(instance, policy):
+        data.append(failed("data", "no cluster may use any dataset"))
+    if unreadable := (*checks, *data):
         return PolicyReport(unreadable, None, policy)
     walk = walked(instance, policy)
     findings = list(_walk_findings(instance, policy, walk))
@@ -90,29 +92,30 @@ def verify_policy(instance: Instance, policy: Policy) -> PolicyReport:
         return PolicyReport(tuple(findings), None, policy)
     first = policy.nodes[policy.start].trainings
     start = starting_losses(instance, next(((item.model, item.cluster) for item in first), None))
-    if start is None:
+    if not start.size:
         findings.append(undecided("l(0)", "no run tells the loss before the first epoch, or none is named"))
         return PolicyReport(tuple(findings), None, policy)
     found, stopped = _followed(instance, policy, walk, start)
     findings += stopped
     if found is not None:
-        met = float(start[1][start[0] <= policy.grid.limit + ATOM_TOLERANCE].sum())
+        met = float(np.mean(start <= policy.grid.limit + ATOM_TOLERANCE))
         already = met if _may_end_untrained(instance) else 0.0
-        exact = None if policy.certificate.exactly is None else exact_reached(policy, walk, start[0])
+        exact = None if policy.certificate.exactly is None else exact_reached(policy, walk, start)
         findings += [*_claim_findings(policy, found, exact), *_bound_findings(policy, found, already)]
     return PolicyReport(tuple(findings), found, policy)
 
 
 def _followed(
-    instance: Instance, policy: Policy, walk: Walk, start: tuple[FloatArray, FloatArray]
+    instance: Instance, policy: Policy, walk: Walk, start: FloatArray
 ) -> tuple[Course | None, list[Finding]]:
     """How runs end: along the ledger, or over all combinations of runs with what the file says of these."""
     law = instance.traced_law
     if policy.state == "ledger" or law is None:
-        return course(policy, walk, *start), []
-    found = Count(policy, walk, law)
-    if found.refused:
-        return None, [undecided("state", f"{found.refused}; replay the policy on runs")]
+        return course(policy, walk, start), []
+    try:
+        found = Count(policy, walk, law)
+    except OverflowError as error:
+        return None, [undecided("state", f"{error}; replay the policy on runs")]
     claimed, name = policy.certificate.runs, f"{CLAIM}runs"
     shown = f"{claimed} runs behind every stage, {found.fewest} counted"
     runs = passed(name, shown) if claimed == found.fewest else failed(name, shown)
@@ -131,24 +134,20 @@ def _unreadable(instance: Instance, policy: Policy) -> Iterator[Finding]:
     asked = [(name, getattr(policy, name), getattr(target, name)) for name in names]
     late = (own or 0.0) > (target.round_deadline or math.inf) * (1.0 + TIME_TOLERANCE)
     begun = law is not None and law.observed is not None
+    other = f"the policy was made for another instance, {policy.instance[:12]}"
+    late_by = f"round_deadline {own!r} exceeds that of the instance, {target.round_deadline!r}"
+    under_way = "the instance goes on from a run under way, a policy starts before epoch 1"
+    moved = grid.scale == scale and grid.limit != limit
     for rule, wrong, message in (
-        (
-            "instance",
-            policy.instance != instance.fingerprint,
-            f"the policy was made for another instance, {policy.instance[:12]}",
-        ),
+        ("instance", policy.instance != instance.fingerprint, other),
         *(
             ("target", said != given, f"{name} is {said!r} in the policy, {given!r} in the instance")
             for name, said, given in asked
         ),
-        ("target", late, f"round_deadline {own!r} exceeds that of the instance, {target.round_deadline!r}"),
-        ("law", begun, "the instance goes on from a run under way, a policy starts before epoch 1"),
+        ("target", late, late_by),
+        ("law", begun, under_way),
         ("grid", grid.scale != scale, f"is one of the {grid.scale}, the law one of the {scale}"),
-        (
-            "grid",
-            grid.scale == scale and grid.limit != limit,
-            f"limit is {grid.limit!r}, l_max on its scale {limit!r}",
-        ),
+        ("grid", moved, f"limit is {grid.limit!r}, l_max on its scale {limit!r}"),
         ("grid", grid.target >= grid.cells, f"target {grid.target} is not below cells {grid.cells}"),
     ):
         if wrong:
@@ -186,24 +185,6 @@ def _uncountable(policy: Policy, law: TracedLaw | None) -> Iterator[Finding]:
             yield failed(rule, message)
 
 
-def _data_failures(instance: Instance, policy: Policy) -> Iterator[Finding]:
-    homes = {row.name: row.clusters for row in instance.datasets}
-    clusters = {item.name for item in instance.clusters}
-    if len({row.cluster for row in policy.data}) < len(policy.data):
-        yield failed("data", "the data of a cluster are listed twice")
-    for row in policy.data:
-        if row.cluster not in clusters:
-            yield failed("data", f"there is no cluster {row.cluster!r}")
-        if len(set(row.datasets)) < len(row.datasets):
-            yield failed("data", f"cluster {row.cluster!r} is given a dataset twice")
-        for name in row.datasets:
-            allowed = homes.get(name, ())
-            if allowed is not None and row.cluster not in allowed:
-                yield failed("data", f"dataset {name!r} may not be used on cluster {row.cluster!r}")
-    if not data_of(instance, policy):
-        yield failed("data", "no cluster may use any dataset")
-
-
 def _walk_findings(instance: Instance, policy: Policy, walk: Walk) -> Iterator[Finding]:
     """Everything that the file says of single epochs and rows."""
     yield from (failed(rule, message) for rule, message in walk.errors[:_SHOWN])
@@ -213,47 +194,31 @@ def _walk_findings(instance: Instance, policy: Policy, walk: Walk) -> Iterator[F
         message = f"{len(walk.steps)} epochs at {len(walk.places)} nodes: switches, sites, support, deadlines"
         yield passed("nodes", f"{message} are kept")
     kept = "every price is that of the least resources, with transfers"
-    yield from judged("(2)", islice(_wrong_prices(policy, walk), _SHOWN), kept)
+    yield from judged("(2)", _wrong_numbers(policy, walk, "price"), kept, _SHOWN)
     kept = "shifts and retentions are those of the law"
-    yield from judged("law", islice(_wrong_laws(policy, walk), _SHOWN), kept)
-    yield _time_finding(instance, policy, walk)
+    yield from judged("law", _wrong_numbers(policy, walk, "shift", "retention"), kept, _SHOWN)
+    yield in_time("time of the longest run", walk.longest_time(), instance.target.maximum_time)
     kept = "nodes say rightly whether their model may be the last"
-    yield from judged("sites, deployment", islice(_wrong_ends(instance, policy, walk), _SHOWN), kept)
+    yield from judged("sites, deployment", _wrong_ends(instance, policy, walk), kept, _SHOWN)
     kept = "stop at the target and after K_max epochs"
-    yield from judged("rows", islice(_wrong_rows(instance, policy), _SHOWN), kept)
+    yield from judged("rows", _wrong_rows(instance, policy), kept, _SHOWN)
     yield _target_finding(policy)
     kept = f"{policy.failure_cost:.12g}, not below a claimed price of a success"
     yield from judged("failure_cost", _wrong_failure_price(policy), kept)
 
 
-def _wrong_prices(policy: Policy, walk: Walk) -> Broken:
-    """Least resources under the round deadline, and data brought at the first use of a cluster."""
-    for (number, index), step in walk.steps.items():
-        claimed = policy.nodes[number].trainings[index].price
-        if abs(claimed - step.price) > CLAIM_TOLERANCE * step.price:
-            place = f"nodes[{number}].trainings[{index}].price"
-            yield f"{place} is {claimed:.12g}, recomputed {step.price:.12g}", claimed - step.price
-
-
-def _wrong_laws(policy: Policy, walk: Walk) -> Broken:
+def _wrong_numbers(policy: Policy, walk: Walk, *names: str) -> Broken:
+    """Prices with the least resources and data brought at the first use of a cluster, and rows of the law."""
     grid = policy.grid
     size = max(abs(grid.origin), abs(grid.origin + grid.cells * grid.step), abs(grid.limit))
     for (number, index), step in walk.steps.items():
-        said = policy.nodes[number].trainings[index]
-        room = _SHIFT_ROUNDING * max(size, abs(step.shift))
-        for name, given, most in (("shift", step.shift, room), ("retention", step.retention, 0.0)):
-            away = getattr(said, name) - given
-            if abs(away) > most:
+        shift = _SHIFT_ROUNDING * max(size, abs(step.shift))
+        rooms = {"price": CLAIM_TOLERANCE * step.price, "shift": shift, "retention": 0.0}
+        for name in names:
+            said, found = getattr(policy.nodes[number].trainings[index], name), getattr(step, name)
+            if abs(said - found) > rooms[name]:
                 place = f"nodes[{number}].trainings[{index}].{name}"
-                yield f"{place} is {getattr(said, name)!r}, that of the law {given!r}", away
-
-
-def _time_finding(instance: Instance, policy: Policy, walk: Walk) -> Finding:
-    longest, limit = walk.longest_time(policy), instance.target.maximum_time
-    if limit is None:
-        return noted("(4)", f"at most {longest:.12g}; no T_max is given")
-    tell = passed if longest <= limit * (1.0 + TIME_TOLERANCE) else failed
-    return tell("(4)", f"runs take at most {longest:.12g}, T_max = {limit:.12g}", longest - limit)
+                yield f"{place} is {said!r}, recomputed {found!r}", said - found
 
 
 def _wrong_ends(instance: Instance, policy: Policy, walk: Walk) -> Broken:

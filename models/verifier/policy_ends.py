@@ -14,28 +14,26 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from depl.models.problem.policy import STOP, NextEpoch, Policy, PolicyNode
+from depl.models.problem.policy import STOP, LossGrid, NextEpoch, Policy, PolicyNode
 from depl.models.problem.traced_law import TracedLaw
 from depl.models.verifier.laws import FloatArray
 from depl.models.verifier.policy_noise import EDGE
-from depl.models.verifier.policy_walk import Step, Walk
-from depl.models.verifier.runs import Pair, SeenStage, seen_in
+from depl.models.verifier.policy_walk import Step, Walk, in_order
+from depl.models.verifier.runs import Donor, Pair, Seen, SeenStage, seen_in
 from depl.models.verifier.tolerances import ATOM_TOLERANCE
 
 _FEW = 48
 """Numbers of cells up to which a sum over them is written out: set by hand, where transforms become
 quicker."""
 
-_MOST_MOVES, _MOST_EPOCHS = 400_000, 200
-"""Most moves that are followed in fractions, set by hand, some seconds, and most epochs, one inside the
-other."""
+_MOST_MOVES = 400_000
+"""Most moves that are followed in fractions: set by hand, some seconds."""
 
 MOST_TOGETHER = 4_000_000
 """Combinations that are kept at once: set by hand, a hundred megabytes."""
@@ -45,23 +43,11 @@ MOST_TOGETHER = 4_000_000
 class Course:
     """How the runs of a policy end under the law.
 
-    Attributes
-    ----------
-    cost : float
-        Expected, of the chain [cost].
-    reached, abandoned, exhausted, beyond : float
-        Probabilities of the four ends: at the target; by a row, epochs being left; by a row after K_max
-        epochs; above the grid.
-    epochs : float
-        Expected number.
-    lost : float
-        Probability in the tails that was not followed.
-    rounding : float
-        What the sums of the probabilities may be off in all.
-    doubt : float
-        What quadratures may be off, where two laws with densities meet in an epoch, as they measure it.
-    unlike : float
-        Probability of failing with a run unlike all seen, where runs are counted.
+    ``cost`` [cost] and ``epochs`` are expected. There are probabilities of the four ends: ``reached``, the
+    target; ``abandoned`` by a row, epochs being left; ``exhausted``, by a row after K_max epochs; ``beyond``,
+    above the grid; and ``unlike``, of failing with a run unlike all seen, where runs are counted. They may be
+    off by what was ``lost`` in the tails that were not followed, by the ``rounding`` of their sums, and by
+    the ``doubt`` of quadratures, as they measure it, where two laws with densities meet in an epoch.
     """
 
     cost: float
@@ -92,91 +78,72 @@ def actions_of(node: PolicyNode) -> NDArray[np.int64]:
     return np.repeat([row.action for row in node.rows], np.diff(ends, prepend=0))
 
 
+def indices_of(grid: LossGrid, losses: NDArray[Any]) -> FloatArray:
+    """The indices of losses on a grid, or far beside it: not all of them fit into 64 bits."""
+    return np.ceil((losses - grid.origin) / grid.step - EDGE)
+
+
 # --- along the ledger -------------------------------------------------------------------------------------
 
 
-def course(policy: Policy, walk: Walk, losses: FloatArray, weights: FloatArray) -> Course:
-    """Follow the chain from l(0), epoch by epoch.
-
-    Parameters
-    ----------
-    losses, weights : float arrays (n,)
-        Values of l(0) on the scale of the law, and their probabilities.
-    """
-    ledger, grid = _Ledger(policy, walk), policy.grid
-    first = np.maximum(np.ceil((losses - grid.origin) / grid.step - EDGE), 0.0)
-    inside = first < grid.cells
-    ledger.sums["beyond"] += math.fsum(weights[~inside].tolist())
-    start = np.bincount(first[inside].astype(np.int64), weights[inside], minlength=grid.cells)
-    ledger.here[policy.start] = start.astype(np.float64)
-    for number in sorted(range(len(policy.nodes)), key=lambda item: policy.nodes[item].epoch):
-        if number in ledger.here:
-            ledger.leave(number)
-    sums = {name: ledger.sums[name] for name in ("reached", "abandoned", "exhausted", "beyond", "lost")}
-    others = {name: ledger.sums[name] for name in ("cost", "epochs", "doubt")}
-    return Course(**sums, **others, rounding=abs(1.0 - math.fsum(sums.values())))
-
-
-class _Ledger:
-    """Probabilities of the indices at the nodes that are still to be left."""
-
-    def __init__(self, policy: Policy, walk: Walk) -> None:
-        self.policy, self.walk, self.grid = policy, walk, policy.grid
-        self.here: dict[int, FloatArray] = {}
-        self.sums: dict[str, float] = defaultdict(float)
-        self.losses = self.grid.origin + np.arange(self.grid.cells) * self.grid.step
-
-    def leave(self, number: int) -> None:
-        """End the runs of a node that stop, and let the others train."""
-        masses, node = self.here.pop(number), self.policy.nodes[number]
+def course(policy: Policy, walk: Walk, losses: FloatArray) -> Course:
+    """Follow the chain from equally likely l(0) on the scale of the law, shape (n,), epoch by epoch."""
+    grid, sums, here = policy.grid, defaultdict[str, float](float), dict[int, FloatArray]()
+    first = np.maximum(indices_of(grid, losses), 0.0)
+    inside = first[first < grid.cells].astype(int)
+    sums["beyond"] = 1.0 - inside.size / first.size
+    here[policy.start] = np.bincount(inside, minlength=grid.cells) / first.size
+    for number in in_order(policy):
+        if number not in here:
+            continue
+        masses, node = here.pop(number), policy.nodes[number]
         actions = actions_of(node)
         stopped = np.where(actions == STOP, masses, 0.0)
-        met = self.grid.target + 1 if node.may_stop else 0
-        self.sums["reached"] += math.fsum(stopped[:met].tolist())
-        last = node.epoch == self.policy.maximum_epochs
-        self.sums["exhausted" if last else "abandoned"] += math.fsum(stopped[met:].tolist())
-        for index, training in enumerate(node.trainings):
-            going = np.flatnonzero((actions == index) & (masses != 0.0))
-            if going.size:
-                self._train(self.walk.steps[number, index], training, going, masses[going])
+        met = grid.target + 1 if node.may_stop else 0
+        last = node.epoch == policy.maximum_epochs
+        sums["reached"] += math.fsum(stopped[:met].tolist())
+        sums["exhausted" if last else "abandoned"] += math.fsum(stopped[met:].tolist())
+        for index, told in enumerate(node.trainings):
+            going = np.where(actions == index, masses, 0.0)
+            if going.any():
+                after = here.setdefault(told.following, np.zeros(grid.cells))
+                _train(grid, walk.steps[number, index], told, going, after, sums)
+    ends = {name: sums[name] for name in ("reached", "abandoned", "exhausted", "beyond", "lost")}
+    others = {name: sums[name] for name in ("cost", "epochs", "doubt")}
+    return Course(**ends, **others, rounding=abs(1.0 - math.fsum(ends.values())))
 
-    def _train(self, step: Step, told: NextEpoch, going: NDArray[np.int64], masses: FloatArray) -> None:
-        """Carry probabilities over an epoch: price and noise are the instance's, the image is the file's."""
-        share = math.fsum(masses.tolist())
-        means = told.shift + told.retention * self.losses[going]
-        images = np.ceil((means - self.grid.origin) / self.grid.step - EDGE).astype(np.int64)
-        lowest, highest = int(images.min()), int(images.max())
-        spread = np.bincount(images - lowest, masses).astype(np.float64)
-        cells = step.noise.on_cells(self.grid.step, -highest, self.grid.cells - 1 - lowest)
-        after = self.here.setdefault(told.following, np.zeros(self.grid.cells))
-        after[0] += cells.below * share
-        for name, rate in (
-            ("cost", step.price),
-            ("epochs", 1.0),
-            ("beyond", cells.above),
-            ("lost", cells.lost),
-            ("doubt", cells.doubt),
-        ):
-            self.sums[name] += rate * share
-        found, least = _convolved(spread, cells.masses), lowest + cells.first
-        below = max(0, -least)  # indices below 0 go to it, those above the grid have ended
-        end = max(below, min(found.size, self.grid.cells - least))
-        after[0] += math.fsum(found[:below].tolist())
-        self.sums["beyond"] += math.fsum(found[end:].tolist())
-        after[least + below : least + end] += found[below:end]
+
+def _train(
+    grid: LossGrid, step: Step, told: NextEpoch, masses: FloatArray, after: FloatArray, sums: dict[str, float]
+) -> None:
+    """Carry probabilities over an epoch: price and noise are the instance's, the image is the file's."""
+    going = np.flatnonzero(masses)
+    share = math.fsum(masses[going].tolist())
+    means = told.shift + told.retention * (grid.origin + going * grid.step)
+    images = indices_of(grid, means).astype(int)
+    lowest, highest = int(images.min()), int(images.max())
+    cells = step.noise.on_cells(grid.step, -highest, grid.cells - 1 - lowest)
+    rates = {"beyond": cells.above, "lost": cells.lost, "doubt": cells.doubt}
+    for name, rate in {"cost": step.price, "epochs": 1.0, **rates}.items():
+        sums[name] += rate * share
+    spread = np.bincount(images - lowest, masses[going]).astype(np.float64)
+    found = _convolved(spread, cells.masses)
+    least = lowest + cells.first
+    below = max(0, -least)  # indices below 0 go to it, those above the grid have ended
+    end = max(below, min(found.size, grid.cells - least))
+    after[0] += cells.below * share + math.fsum(found[:below].tolist())
+    sums["beyond"] += math.fsum(found[end:].tolist())
+    after[least + below : least + end] += found[below:end]
 
 
 def _convolved(one: FloatArray, other: FloatArray) -> FloatArray:
-    if not one.size or not other.size:
-        return np.zeros(0)
     busy = np.flatnonzero(other)
-    if busy.size <= _FEW:  # a few atoms far apart
-        found = np.zeros(one.size + other.size - 1)
-        for place in busy.tolist():
-            found[place : place + one.size] += other[place] * one
-        return found
-    method = "direct" if min(one.size, other.size) <= _FEW else "fft"
-    return np.asarray(scipy.signal.convolve(one, other, method=method))
+    if busy.size > _FEW:
+        return np.asarray(scipy.signal.fftconvolve(one, other))
+    found = np.zeros(one.size + max(0, other.size - 1))  # a few atoms, perhaps far apart
+    for place in busy.tolist():
+        found[place : place + one.size] += other[place] * one
+    return found
 
 
 def exact_reached(policy: Policy, walk: Walk, losses: FloatArray) -> Fraction | None:
@@ -185,52 +152,33 @@ def exact_reached(policy: Policy, walk: Walk, losses: FloatArray) -> Fraction | 
     Asked for where a certificate claims a fraction, as a promise that is kept with equality is lost in
     rounding. None where it is not worked out: for a law with a density, and for too many moves.
     """
-    if policy.maximum_epochs > _MOST_EPOCHS:
-        return None
-    grid, actions, moves = policy.grid, [actions_of(node) for node in policy.nodes], 0
-
-    @cache
-    def reached(number: int, index: int) -> Fraction:
-        nonlocal moves
-        if index >= grid.cells:
-            return Fraction(0)
-        node, action = policy.nodes[number], int(actions[number][index])
-        if action == STOP:
-            return Fraction(int(node.may_stop and index <= grid.target))
-        told, atoms = node.trainings[action], walk.steps[number, action].noise.exact_atoms()
-        moves += 0 if atoms is None else len(atoms)
-        if atoms is None or moves > _MOST_MOVES:
-            raise _TooMuchError
-        mean = told.shift + told.retention * (grid.origin + index * grid.step)
-        image = math.ceil((mean - grid.origin) / grid.step - EDGE)
-        ends = (
-            share * reached(told.following, max(0, image + math.ceil(value / grid.step - EDGE)))
-            for value, share in atoms
-        )
-        return sum(ends, Fraction(0))
-
-    first = np.maximum(np.ceil((losses - grid.origin) / grid.step - EDGE), 0.0).astype(int).tolist()
-    try:
-        return sum((reached(policy.start, index) for index in first), Fraction(0)) / len(first)
-    except _TooMuchError:
-        return None
-
-
-class _TooMuchError(Exception):
-    """A law with a density, or too many moves."""
+    grid, reached, moves = policy.grid, Fraction(0), 0
+    here = defaultdict[int, defaultdict[int, Fraction]](lambda: defaultdict(Fraction))
+    for index in np.clip(indices_of(grid, losses), 0, grid.cells).astype(int).tolist():
+        here[policy.start][index] += Fraction(1, len(losses))
+    for number in in_order(policy):
+        node, actions = policy.nodes[number], actions_of(policy.nodes[number])
+        for index, share in here.pop(number, {}).items():
+            action = actions[index] if index < grid.cells else STOP
+            if action == STOP:
+                reached += share * (node.may_stop and index <= grid.target)
+                continue
+            told, atoms = node.trainings[action], walk.steps[number, action].noise.exact_atoms()
+            moves += 0 if atoms is None else len(atoms)
+            if atoms is None or moves > _MOST_MOVES:
+                return None
+            mean = told.shift + told.retention * (grid.origin + index * grid.step)
+            image = math.ceil((mean - grid.origin) / grid.step - EDGE)
+            for value, part in atoms:
+                after = max(0, image + math.ceil(value / grid.step - EDGE))
+                here[told.following][after] += share * part
+    return reached
 
 
 # --- over all combinations of recorded runs ---------------------------------------------------------------
 
 Kind = tuple[Pair, Pair | None]
 """What is trained in a stage, and what was before."""
-
-
-class Lending(NamedTuple):
-    """What the donors of a kind lend: l(0), shape (n,), and residuals by age, shape (n, longest)."""
-
-    first: FloatArray
-    residuals: FloatArray
 
 
 class Group(NamedTuple):
@@ -256,29 +204,26 @@ class Count:
     this meets the target and its model may be the last, where a row stops it, and above the grid. No stage
     may begin later than that of some donor: what it does there no run has shown.
 
-    Attributes
-    ----------
-    ends : dict of str to Fraction
-        Probabilities of "reached", "abandoned", "exhausted", "beyond" and "unlike".
-    cost, epochs : Fraction
-        Expected; unlike runs at the greatest cost, and without epochs.
-    fewest : int
-        Donors of the kind that has the fewest.
-    too_late : list of str
-        Kinds whose stages may begin later than those of all their donors, in words.
-    refused : str
-        Why nothing was counted; empty if it was.
+    ``ends`` are the probabilities of "reached", "abandoned", "exhausted", "beyond" and "unlike", ``cost`` and
+    ``epochs`` expected, unlike runs at the greatest cost and without epochs. The kind that has the fewest
+    donors has ``fewest``; ``too_late`` names the kinds whose stages may begin later than those of all their
+    donors.
+
+    Raises
+    ------
+    OverflowError
+        If there are too many combinations.
     """
 
     def __init__(self, policy: Policy, walk: Walk, law: TracedLaw) -> None:
         self.policy, self.walk, self.unlike = policy, walk, 1 + law.diverged
         self.ends: dict[str, Fraction] = defaultdict(Fraction)
         self.cost = self.epochs = Fraction(0)
-        self.refused, self.too_late = "", list[str]()
-        self.lending = dict(self._lending(law))
-        self.fewest = min((len(item.first) for item in self.lending.values()), default=0)
+        self.too_late = list[str]()
+        self.lending = self._lending(seen_in(law))
+        self.fewest = min((len(donors) for donors in self.lending.values()), default=0)
         self.worst = [Fraction(0)] * len(policy.nodes)  # the greatest cost of any way on, by node
-        for number in sorted(walk.places, key=lambda item: -policy.nodes[item].epoch):
+        for number in reversed(in_order(policy)):
             for index, told in enumerate(policy.nodes[number].trainings):
                 way = Fraction(walk.steps[number, index].price) + self.worst[told.following]
                 self.worst[number] = max(self.worst[number], way)
@@ -293,35 +238,20 @@ class Count:
         cost, epochs = float(self.cost), float(self.epochs)
         return Course(cost=cost, epochs=epochs, lost=0.0, rounding=off, unlike=unlike, **ends)
 
-    def _lending(self, law: TracedLaw) -> Iterator[tuple[Kind, Lending]]:
+    def _lending(self, seen: Seen) -> dict[Kind, list[Donor]]:
         """Donors of every kind, for the longest stage of it; and which kinds may begin too late for them."""
-        seen, stages = seen_in(law), defaultdict[Kind, list[SeenStage]](list)
+        stages, found = defaultdict[Kind, list[SeenStage]](list), dict[Kind, list[Donor]]()
         for place in self.walk.places.values():
             if place.stage is not None:
                 stages[place.stage.pair, place.stage.before].append(place.stage)
         for kind, alike in stages.items():
-            wanted = max(alike, key=lambda stage: stage.length)
-            donors = seen.donors(wanted)
-            yield (
-                kind,
-                Lending(
-                    np.array([seen.runs[run].losses[0] for run, _ in donors]),
-                    np.array([residuals for _, residuals in donors]),
-                ),
-            )
-            lends = [
-                next(
-                    item.start
-                    for item in seen.runs[run].stages
-                    if item.kind == wanted.kind and item.length >= wanted.length
-                )
-                for run, _ in donors
-            ]
-            begun = max(stage.start for stage in alike)
-            if lends and begun > max(lends):
-                (model, cluster), _ = kind
-                told = f"{model!r} on {cluster!r} may begin after {begun} epochs, its donors {max(lends)}"
+            found[kind] = seen.donors(max(alike, key=lambda stage: stage.length))
+            begun, (model, cluster) = max(stage.start for stage in alike), kind[0]
+            latest = max((donor.stage.start for donor in found[kind]), default=begun)
+            if begun > latest:
+                told = f"{model!r} on {cluster!r} may begin after {begun} epochs, its donors {latest}"
                 self.too_late.append(told)
+        return found
 
     def _follow(self, deviation: float, share: Fraction) -> None:
         """All combinations depth first, schedule by schedule."""
@@ -330,13 +260,13 @@ class Count:
         if not trainings:
             self.ends["abandoned"] += share
             return
-        lent = self.lending[(trainings[0].model, trainings[0].cluster), None]
-        weight = self._without_unlike(share, 1, len(lent.first), start)
-        waiting = [Group(start, lent.first, np.arange(len(lent.first)), weight)]
-        while waiting and not self.refused:
+        donors = self.lending[(trainings[0].model, trainings[0].cluster), None]
+        first = np.array([donor.run.losses[0] for donor in donors])
+        waiting = [Group(start, first, np.arange(first.size), self._each(share, 1, first.size, start))]
+        while waiting:
             waiting += self._left(waiting.pop(), deviation)
 
-    def _without_unlike(self, weight: Fraction, runs: int, donors: int, node: int) -> Fraction:
+    def _each(self, weight: Fraction, runs: int, donors: int, node: int) -> Fraction:
         """Let the runs that draw a donor unlike all seen fail; what each combination of the others weighs."""
         each = weight / (donors + self.unlike)
         failing = each * runs * self.unlike
@@ -348,21 +278,20 @@ class Count:
         """End the runs of a group that stop, and let the others train."""
         node, grid = self.policy.nodes[group.node], self.policy.grid
         observed = group.losses + deviation if node.epoch else group.losses
-        met = (observed <= grid.limit + ATOM_TOLERANCE) if node.may_stop else np.zeros(observed.size, bool)
-        cells = np.ceil((observed - grid.origin) / grid.step - EDGE)
+        met = (observed <= grid.limit + ATOM_TOLERANCE) & node.may_stop
+        cells = indices_of(grid, observed)
         above = ~met & (cells >= grid.cells)
-        ends, said = np.array([(row.upto, row.action) for row in node.rows]).T
-        actions = said[np.searchsorted(ends, np.clip(cells, 0, grid.cells - 1))]
-        stopped = ~met & ~above & (actions == STOP)
+        actions = actions_of(node)[np.clip(cells, 0, grid.cells - 1).astype(int)]
+        actions[met | above] = STOP
         last = "exhausted" if node.epoch == self.policy.maximum_epochs else "abandoned"
-        for name, which in (("reached", met), ("beyond", above), (last, stopped)):
+        for name, which in (("reached", met), ("beyond", above), (last, (actions == STOP) & ~met & ~above)):
             self.ends[name] += group.weight * int(which.sum())
         for index in range(len(node.trainings)):
-            going = np.flatnonzero(~met & ~above & (actions == index))
+            going = np.flatnonzero(actions == index)
             if going.size:
-                yield from self._trained(group, index, going)
+                yield self._trained(group, index, going)
 
-    def _trained(self, group: Group, index: int, going: NDArray[np.int64]) -> Iterator[Group]:
+    def _trained(self, group: Group, index: int, going: NDArray[np.int64]) -> Group:
         """One epoch of some runs of a group; where a stage begins, with every donor."""
         step = self.walk.steps[group.node, index]
         following = self.policy.nodes[group.node].trainings[index].following
@@ -374,12 +303,11 @@ class Count:
         lent = self.lending[stage.pair, stage.before]
         losses, donors, weight = group.losses[going], group.donors[going], group.weight
         if stage.length == 1 and stage.before is not None:
-            many = len(lent.first)
-            if losses.size * many > MOST_TOGETHER:
-                self.refused = f"more than {MOST_TOGETHER} combinations of runs are at one node"
-                return
-            weight = self._without_unlike(weight, losses.size, many, following)
-            losses = np.repeat(losses, many)
-            donors = np.resize(np.arange(many), losses.size)
-        moved = step.shift + step.retention * losses + lent.residuals[donors, stage.length - 1]
-        yield Group(following, moved, donors, weight)
+            if losses.size * len(lent) > MOST_TOGETHER:
+                raise OverflowError(f"more than {MOST_TOGETHER} combinations of runs are at one node")
+            weight = self._each(weight, losses.size, len(lent), following)
+            losses = np.repeat(losses, len(lent))
+            donors = np.resize(np.arange(len(lent)), losses.size)
+        residuals = np.array([donor.residuals[stage.length - 1] for donor in lent])
+        moved = step.shift + step.retention * losses + residuals[donors]
+        return Group(following, moved, donors, weight)

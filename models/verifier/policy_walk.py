@@ -7,26 +7,25 @@ data were brought. Two ways to a node that disagree in this are an error of the 
 Nothing is shared with `depl.models.policy`.
 """
 
-import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
-from fractions import Fraction
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from depl.models.problem.instance import Instance
-from depl.models.problem.laws import Deterministic, Forbidden, Undeclared, Zero
 from depl.models.problem.policy import NextEpoch, Policy
-from depl.models.verifier.laws import FloatArray, Increment, decimal
+from depl.models.verifier.laws import FloatArray
 from depl.models.verifier.policy_noise import Noise
 from depl.models.verifier.reading import (
+    change_of,
     data_share,
     facts_of,
     fits,
-    improvement_of,
-    law_of_switch,
     longest_tables,
+    may_switch,
+    transfers,
+    usable_data,
 )
 from depl.models.verifier.resources import least_resources
 from depl.models.verifier.runs import Pair, Seen, SeenStage, seen_in
@@ -55,49 +54,35 @@ class Step(NamedTuple):
     noise: Noise
 
 
-@dataclass
-class Walk:
-    """What was found on the way: by node and training, by node that the start leads to, and what is wrong.
-
-    An error is the rule that is broken, and how.
-    """
-
-    steps: dict[tuple[int, int], Step] = field(default_factory=dict)
-    places: dict[int, Place] = field(default_factory=dict)
-    errors: list[tuple[str, str]] = field(default_factory=list)
-
-    def longest_time(self, policy: Policy) -> float:
-        """The longest that a run of the policy may take [time]."""
-        left = [0.0] * len(policy.nodes)
-        for number in sorted(self.places, key=lambda item: -policy.nodes[item].epoch):
-            times = [
-                self.steps[number, index].time + left[training.following]
-                for index, training in enumerate(policy.nodes[number].trainings)
-                if (number, index) in self.steps
-            ]
-            left[number] = max(times, default=0.0)
-        return left[policy.start]
+def in_order(policy: Policy) -> list[int]:
+    """The numbers of the nodes, early epochs first."""
+    return sorted(range(len(policy.nodes)), key=lambda number: policy.nodes[number].epoch)
 
 
-def walked(instance: Instance, policy: Policy) -> Walk:
+def walked(instance: Instance, policy: Policy) -> "Walk":
     """Go through all epochs that a policy may train."""
-    reader = _Reader(instance, policy)
-    found = reader.walk
-    found.places[policy.start] = Place(None, None, frozenset())
-    for number in sorted(range(len(policy.nodes)), key=lambda item: policy.nodes[item].epoch):
-        if number not in found.places:
-            found.errors.append(("nodes", f"no training of the policy leads to nodes[{number}]"))
+    walk = Walk(instance, policy)
+    for number in in_order(policy):
+        if number not in walk.places:
+            walk.errors.append(("nodes", f"no training of the policy leads to nodes[{number}]"))
             continue
         for index, training in enumerate(policy.nodes[number].trainings):
-            reader.visit(number, index, training)
-    return found
+            walk.visit(number, index, training)
+    return walk
 
 
-class _Reader:
-    """The instance, asked epoch by epoch."""
+class Walk:
+    """The instance, asked epoch by epoch, and what was found on the way.
+
+    ``steps`` are known by node and training, ``places`` by node that the start leads to; an error is the rule
+    that is broken, and how.
+    """
 
     def __init__(self, instance: Instance, policy: Policy) -> None:
-        self.instance, self.policy, self.walk = instance, policy, Walk()
+        self.steps: dict[tuple[int, int], Step] = {}
+        self.places = {policy.start: Place(None, None, frozenset())}
+        self.errors: list[tuple[str, str]] = []
+        self.instance, self.policy = instance, policy
         self.models = {item.name: item for item in instance.models}
         self.clusters = {item.name: item for item in instance.clusters}
         self.data = data_of(instance, policy)
@@ -106,44 +91,48 @@ class _Reader:
         self.shares = {name: data_share(instance, used) for name, used in self.data.items()}
         self.traces: Seen | None = None if instance.traced_law is None else seen_in(instance.traced_law)
         self.costs: dict[tuple[Pair, int], tuple[float, float]] = {}
-        self.noises: dict[tuple[Increment, ...], Noise] = {}
-        self.pools: dict[int, Noise] = {}
-        self.listed = {(row.dataset, row.cluster): row.cost for row in instance.transfers}
+        self.noises: dict[object, Noise] = {}
+
+    def longest_time(self) -> float:
+        """The longest that a run of the policy may take [time]."""
+        left = [0.0] * len(self.policy.nodes)
+        for number in reversed(in_order(self.policy)):
+            for index, training in enumerate(self.policy.nodes[number].trainings):
+                if (number, index) in self.steps:
+                    time = self.steps[number, index].time + left[training.following]
+                    left[number] = max(left[number], time)
+        return left[self.policy.start]
 
     def visit(self, number: int, index: int, training: NextEpoch) -> None:
         """Note what is wrong with an epoch, or what it costs and does."""
-        node, place = self.policy.nodes[number], self.walk.places[number]
-        told, pair, epoch = (
-            f"nodes[{number}].trainings[{index}]: ",
-            (training.model, training.cluster),
-            node.epoch + 1,
-        )
+        place, epoch = self.places[number], self.policy.nodes[number].epoch + 1
+        told, pair = f"nodes[{number}].trainings[{index}]: ", (training.model, training.cluster)
         if wrong := list(self._obstacles(place, pair, epoch)):
-            self.walk.errors += [(rule, f"{told}epoch {epoch}, {message}") for rule, message in wrong]
+            self.errors += [(rule, f"{told}epoch {epoch}, {message}") for rule, message in wrong]
             return
         stage = None
         if self.traces is not None and place.stage is not None and place.pair == pair:
             stage = place.stage._replace(length=place.stage.length + 1)
         elif self.traces is not None:
-            stage = SeenStage(pair, place.pair, node.epoch, 1)
+            stage = SeenStage(pair, place.pair, epoch - 1, 1)
         after = Place(pair, stage, place.opened | {pair[1]})
-        if self.walk.places.setdefault(training.following, after) != after:
+        if self.places.setdefault(training.following, after) != after:
             message = f"{told}leads to nodes[{training.following}], where runs with another past come, too"
-            self.walk.errors.append(("nodes", message))
+            self.errors.append(("nodes", message))
         if self.traces is not None and stage is not None:
             outside = stage_outside(self.traces, stage, Past(0, None))
             if outside is not None:
-                self.walk.errors.append(("support", f"{told}{outside[1]}"))
+                self.errors.append(("support", f"{told}{outside[1]}"))
                 return
         price, time = self._cost(pair, epoch)
         if pair[1] not in place.opened:
-            price += math.fsum(self.listed.get((name, pair[1]), 0.0) for name in self.data[pair[1]])
+            price += transfers(self.instance, [(pair[1], self.data[pair[1]])])
         try:
             law = self._law(place, pair, epoch, stage)
         except LookupError as error:
-            self.walk.errors.append(("law", f"{told}{error.args[0]}"))
+            self.errors.append(("law", f"{told}{error.args[0]}"))
             return
-        self.walk.steps[number, index] = Step(price, time, *law)
+        self.steps[number, index] = Step(price, time, *law)
 
     def _obstacles(self, place: Place, pair: Pair, epoch: int) -> Iterator[tuple[str, str]]:
         """Why this may not be trained now, support apart."""
@@ -154,17 +143,14 @@ class _Reader:
         if cluster not in self.data:
             yield "data", f"cluster {cluster!r} has no data"
             return
-        names, places = list(self.models), list(self.clusters)
-        if not fits(self.instance, names.index(model), places.index(cluster)):
+        if not fits(self.models[model], self.clusters[cluster]):
             yield "sites, memory", f"model {model!r} does not fit on {cluster!r}"
         tabled = longest_tables(self.instance, [model])
         if tabled is not None and epoch > tabled:
             yield "Sec. III, K_max", f"model {model!r} has tables for {tabled} epochs"
             return
         before = self._before(place)
-        if before not in (None, model) and isinstance(
-            law_of_switch(self.instance, str(before), model), Forbidden
-        ):
+        if not may_switch(self.instance, before, model):
             yield "Sec. III, switches", f"{before!r} may not be followed by {model!r}"
         allowed = self.policy.switch_epochs
         if place.pair not in (None, pair) and allowed is not None and epoch - 1 not in allowed:
@@ -182,7 +168,7 @@ class _Reader:
         if (pair, epoch) not in self.costs:
             model, cluster = self.models[pair[0]], self.clusters[pair[1]]
             facts = facts_of(self.instance, epoch, model, cluster, self.data[pair[1]])
-            used = float(least_resources([facts], self.deadline)[0])
+            used = least_resources(facts, self.deadline)
             self.costs[pair, epoch] = facts.price * used, replace(facts, resources=used).time
         return self.costs[pair, epoch]
 
@@ -198,47 +184,31 @@ class _Reader:
         """
         if self.traces is not None and stage is not None:
             row = self.traces.known(stage, stage.length)
-            shift = row.intercept + row.slope * stage.switch
-            if id(row) not in self.pools:
-                self.pools[id(row)] = Noise.of_values(row.residuals)
-            return shift, row.retention, self.pools[id(row)]
-        amount, noise = improvement_of(self.models[pair[0]], epoch)
-        parts, before = [(-self.shares[pair[1]] * amount, noise)], self._before(place)
-        if before not in (None, pair[0]):
-            parts.append((Fraction(1), law_of_switch(self.instance, str(before), pair[0])))
-        certain, random = Fraction(0), list[Increment]()
-        for coefficient, law in parts:
-            if isinstance(law, Undeclared):
-                raise LookupError(f"no law is declared of epoch {epoch} at {pair[0]!r}")
-            if isinstance(law, Deterministic):
-                certain += coefficient * decimal(law.value)
-            elif not isinstance(law, Zero | Forbidden) and coefficient != 0:
-                random.append(Increment(coefficient, law))
-        key = tuple(random)
-        if key not in self.noises:
-            self.noises[key] = Noise.of(key)
-        return float(certain), 1.0, self.noises[key]
+            if id(row) not in self.noises:
+                self.noises[id(row)] = Noise.of_values(row.residuals)
+            return row.intercept + row.slope * stage.switch, row.retention, self.noises[id(row)]
+        trained, share = self.models[pair[0]], self.shares[pair[1]]
+        change = change_of(self.instance, epoch, self._before(place), trained, share)
+        if not change.declared:
+            raise LookupError(f"no law is declared of epoch {epoch} at {pair[0]!r}")
+        if change.random not in self.noises:
+            self.noises[change.random] = Noise.of(change.random)
+        return float(change.certain), 1.0, self.noises[change.random]
 
 
 def data_of(instance: Instance, policy: Policy) -> dict[str, frozenset[str]]:
     """The data of each cluster that a policy may use: as listed, or all that may be used there."""
     if policy.data:
         return {row.cluster: frozenset(row.datasets) for row in policy.data}
-    found = {
-        item.name: frozenset(
-            row.name for row in instance.datasets if row.clusters is None or item.name in row.clusters
-        )
-        for item in instance.clusters
-    }
+    found = {item.name: frozenset(usable_data(instance, item)) for item in instance.clusters}
     return {name: used for name, used in found.items() if used}
 
 
-def starting_losses(instance: Instance, first: Pair | None) -> tuple[FloatArray, FloatArray] | None:
-    """Values of l(0) on the scale of the law, and their probabilities; None where no run tells them.
+def starting_losses(instance: Instance, first: Pair | None) -> FloatArray:
+    """Equally likely values of l(0) on the scale of the law; none where no run tells them.
 
     Where it was not recorded they stand for any: no run may stop there, and the first epoch retains nothing.
     """
     if instance.traced_law is None:
-        return np.array([instance.target.initial_loss]), np.ones(1)
-    losses = np.zeros(0) if first is None else seen_in(instance.traced_law).first_losses(first)
-    return (losses, np.full(losses.size, 1.0 / losses.size)) if losses.size else None
+        return np.array([instance.target.initial_loss])
+    return np.zeros(0) if first is None else seen_in(instance.traced_law).first_losses(first)

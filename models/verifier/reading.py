@@ -6,9 +6,10 @@ neither, so that a formula that is wrong there is not wrong here in the same way
 
 import itertools
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import NamedTuple
 
 from depl.models.problem.instance import (
     Cluster,
@@ -21,7 +22,7 @@ from depl.models.problem.instance import (
     TabledImprovement,
 )
 from depl.models.problem.laws import Deterministic, Forbidden, ImprovementLaw, SwitchLaw, Undeclared, Zero
-from depl.models.problem.plan import Plan
+from depl.models.problem.plan import ClusterData, Plan
 from depl.models.problem.traced_law import TracedLaw
 from depl.models.verifier.laws import Increment, decimal, merged
 from depl.models.verifier.losses import LossFacts
@@ -48,9 +49,8 @@ class EpochFacts:
 
 def epoch_facts(instance: Instance, plan: Plan) -> tuple[EpochFacts, ...]:
     """Work, price, capacity and communication time of every planned epoch."""
-    clusters = {item.name: item for item in instance.clusters}
     models = {item.name: item for item in instance.models}
-    given = given_data(plan)
+    clusters, given = {item.name: item for item in instance.clusters}, given_data(plan)
     known: dict[tuple[str, str], EpochFacts] = {}
     facts = []
     for number, epoch in enumerate(plan.epochs, start=1):
@@ -80,39 +80,52 @@ def facts_of(
     )
 
 
-def loss_facts(instance: Instance, plan: Plan) -> LossFacts:
-    """The final loss by the recursion below eq. (1), with the run law (8) and the switch laws.
+class Change(NamedTuple):
+    """What one epoch adds to the loss: what is certain, what is random, and whether all of it has a law."""
 
-    A traced law takes the place of both (`depl.models.verifier.traces`); which switches are forbidden it
-    leaves as it is.
-    """
-    traced = instance.traced_law
+    certain: Fraction
+    random: tuple[Increment, ...]
+    declared: bool
+
+
+def change_of(instance: Instance, number: int, before: str | None, trained: Model, share: Fraction) -> Change:
+    """By the run law (8), with the share h(D), and the law of a switch from the model before, if any."""
+    amount, noise = improvement_of(trained, number)
+    parts: list[tuple[Fraction, ImprovementLaw | SwitchLaw]] = [(-share * amount, noise)]
+    if before not in (None, trained.name):
+        parts.append((Fraction(1), law_of_switch(instance, str(before), trained.name)))
+    fixed = [factor * decimal(law.value) for factor, law in parts if isinstance(law, Deterministic)]
+    random = [
+        Increment(factor, law)
+        for factor, law in parts
+        if factor != 0 and not isinstance(law, Deterministic | Forbidden | Undeclared | Zero)
+    ]
+    declared = not any(isinstance(law, Undeclared) for _, law in parts)
+    return Change(sum(fixed, Fraction(0)), tuple(random), declared)
+
+
+def loss_facts(instance: Instance, plan: Plan) -> LossFacts:
+    """The final loss by the recursion below eq. (1), or by a traced law (`depl.models.verifier.traces`)."""
+    traced, before = instance.traced_law, instance.target.initial_model
+    names = [before, *(epoch.model for epoch in plan.epochs)]
+    forbidden = tuple(
+        (number, str(one), other)
+        for number, (one, other) in enumerate(itertools.pairwise(names), start=1)
+        if other is not None and not may_switch(instance, one, other)
+    )
     if traced is not None and (plan.epochs or traced.observed is None):
-        return _traced_facts(instance, traced, plan)
-    models = {item.name: item for item in instance.models}
-    given = given_data(plan)
-    certain = decimal(instance.target.initial_loss)
-    random: list[Increment] = []
-    forbidden: list[tuple[int, str, str]] = []
-    declared = True
-    before = instance.target.initial_model
+        return replace(_traced_facts(instance, traced, plan), forbidden=forbidden)
+    models, given = {item.name: item for item in instance.models}, given_data(plan)
     shares = {name: data_share(instance, given[name]) for name in {epoch.cluster for epoch in plan.epochs}}
+    certain, declared = decimal(instance.target.initial_loss), True
+    random: list[Increment] = []
     for number, epoch in enumerate(plan.epochs, start=1):
-        amount, noise = improvement_of(models[epoch.model], number)
-        parts: list[tuple[Fraction, ImprovementLaw | SwitchLaw]] = [(-shares[epoch.cluster] * amount, noise)]
-        if before is not None and before != epoch.model:
-            parts.append((Fraction(1), law_of_switch(instance, before, epoch.model)))
-        for coefficient, law in parts:
-            if isinstance(law, Forbidden):
-                forbidden.append((number, str(before), epoch.model))
-            elif isinstance(law, Undeclared):
-                declared = False
-            elif isinstance(law, Deterministic):
-                certain += coefficient * decimal(law.value)
-            elif not isinstance(law, Zero):
-                random.append(Increment(coefficient, law))
+        change = change_of(instance, number, before, models[epoch.model], shares[epoch.cluster])
+        certain += change.certain
+        random += change.random
+        declared &= change.declared
         before = epoch.model
-    return LossFacts(certain, merged(random), tuple(forbidden), declared=declared)
+    return LossFacts(certain, merged(random), forbidden, declared=declared)
 
 
 def has_laws(instance: Instance) -> bool:
@@ -127,6 +140,11 @@ def has_laws(instance: Instance) -> bool:
     return instance.has_memory or not any(isinstance(law, Undeclared) for law in laws)
 
 
+def budget_of(instance: Instance) -> Fraction:
+    """1 - omega in the decimals that were written."""
+    return 1 - decimal(instance.target.quantile_level)
+
+
 def transfers(instance: Instance, data: Iterable[tuple[str, Iterable[str]]]) -> float:
     """Sum of beta(d, n) over the data that each cluster is given, once (erratum E2)."""
     listed = {(row.dataset, row.cluster): row.cost for row in instance.transfers}
@@ -136,6 +154,27 @@ def transfers(instance: Instance, data: Iterable[tuple[str, Iterable[str]]]) -> 
 def given_data(plan: Plan) -> dict[str, frozenset[str]]:
     """D_n by the name of the cluster."""
     return {row.cluster: frozenset(row.datasets) for row in plan.data}
+
+
+def data_faults(instance: Instance, rows: Sequence[ClusterData]) -> Iterator[tuple[str, str]]:
+    """What is wrong with the data of clusters, whatever is trained there: the rule, and how it is broken."""
+    clusters = {item.name for item in instance.clusters}
+    homes = {item.name: item.clusters for item in instance.datasets}
+    seen: set[str] = set()
+    for row in rows:
+        if row.cluster not in clusters:
+            yield "Sec. III, clusters", f"there is no cluster {row.cluster!r}"
+        if row.cluster in seen:
+            yield "Sec. III, data", f"the data of cluster {row.cluster!r} are listed twice"
+        seen.add(row.cluster)
+        if len(set(row.datasets)) < len(row.datasets):
+            yield "Sec. III, data", f"cluster {row.cluster!r} is given a dataset twice"
+        for name in dict.fromkeys(row.datasets):
+            allowed = homes.get(name)
+            if name not in homes:
+                yield "Sec. III, data", f"there is no dataset {name!r}"
+            elif allowed is not None and row.cluster not in allowed:
+                yield "sites, residency", f"dataset {name!r} may not be used on cluster {row.cluster!r}"
 
 
 def longest_tables(instance: Instance, names: Iterable[str]) -> int | None:
@@ -170,6 +209,11 @@ def law_of_switch(instance: Instance, before: str, after: str) -> SwitchLaw:
     return next(listed, instance.other_switches)
 
 
+def may_switch(instance: Instance, before: str | None, after: str) -> bool:
+    """Whether the second model may be trained right after the first one, or after none."""
+    return before in (None, after) or not isinstance(law_of_switch(instance, str(before), after), Forbidden)
+
+
 def data_share(instance: Instance, data: frozenset[str]) -> Fraction:
     """h(D) = K^(all data) / K^(D), the data law that eq. (7) uses, too."""
     everything = frozenset(row.name for row in instance.datasets)
@@ -178,31 +222,30 @@ def data_share(instance: Instance, data: frozenset[str]) -> Fraction:
     return _needed(instance, everything) / _needed(instance, data)
 
 
+def usable_data(instance: Instance, place: Cluster) -> tuple[str, ...]:
+    """The data that may be used on a cluster."""
+    return tuple(row.name for row in instance.datasets if row.clusters is None or place.name in row.clusters)
+
+
 def sets_of_data(instance: Instance) -> list[list[frozenset[str]]]:
     """For every cluster the nonempty sets of data that may be used there, small ones first.
 
-    None where no model fits. Clusters with the same data share a list.
+    None where no model fits.
     """
-    known: dict[tuple[str, ...], list[frozenset[str]]] = {}
-    found = []
-    for names in _usable(instance):
-        if names not in known:
-            sizes = range(1, len(names) + 1)
-            chosen = itertools.chain.from_iterable(itertools.combinations(names, size) for size in sizes)
-            known[names] = [frozenset(data) for data in chosen]
-        found.append(known[names])
-    return found
+    return [
+        [frozenset(data) for size in range(1, len(names) + 1) for data in itertools.combinations(names, size)]
+        for names in _trained_with(instance)
+    ]
 
 
 def assignment_count(instance: Instance) -> int:
     """How many choices of such a set or none for every cluster there are, none for all left out."""
-    return math.prod(int(2 ** len(names)) for names in _usable(instance)) - 1
+    return math.prod(int(2 ** len(names)) for names in _trained_with(instance)) - 1
 
 
-def fits(instance: Instance, model: int, cluster: int) -> bool:
-    """Whether a model trains on a cluster, both by position."""
-    asked, held = instance.models[model].memory, instance.clusters[cluster].memory
-    return asked is None or held is None or not asked > held
+def fits(trained: Model, place: Cluster) -> bool:
+    """Whether a model trains on a cluster."""
+    return trained.memory is None or place.memory is None or not trained.memory > place.memory
 
 
 def untrained_is_known(instance: Instance) -> bool:
@@ -217,32 +260,22 @@ def may_be_last(instance: Instance, model: str | None) -> bool:
     return last is None or (model is not None and any(name == model for name in last))
 
 
-def _usable(instance: Instance) -> list[tuple[str, ...]]:
+def _trained_with(instance: Instance) -> list[tuple[str, ...]]:
     """For every cluster the data that may be used there; none where no model fits."""
-    models = range(len(instance.models))
     return [
-        tuple(row.name for row in instance.datasets if row.clusters is None or place.name in row.clusters)
-        if any(fits(instance, model, number) for model in models)
-        else ()
-        for number, place in enumerate(instance.clusters)
+        usable_data(instance, place) if any(fits(model, place) for model in instance.models) else ()
+        for place in instance.clusters
     ]
 
 
 def _traced_facts(instance: Instance, law: TracedLaw, plan: Plan) -> LossFacts:
-    if not plan.epochs and not untrained_is_known(instance):
+    if plan.epochs:
+        found = traced_loss(law, [(epoch.model, epoch.cluster) for epoch in plan.epochs])
+        return replace(found, scale=law.scale)
+    if not untrained_is_known(instance):
         reason = "without an epoch nothing is known of the loss: runs were not evaluated before training"
         return LossFacts(outside=(0, reason))
-    if not plan.epochs:
-        start, alike = untrained(law)
-        return LossFacts(increments=(start,), support=f"{len(law.runs)} runs before training", alike=(alike,))
-    names = [epoch.model for epoch in plan.epochs]
-    forbidden = tuple(
-        (number, before, after)
-        for number, (before, after) in enumerate(itertools.pairwise(names), start=2)
-        if before != after and isinstance(law_of_switch(instance, before, after), Forbidden)
-    )
-    found = traced_loss(law, [(epoch.model, epoch.cluster) for epoch in plan.epochs])
-    return replace(found, forbidden=forbidden, scale=law.scale)
+    return LossFacts(increments=(untrained(law),), support=f"{len(law.runs)} runs before training")
 
 
 def _demanded(instance: Instance, model: Model, number: int, data: frozenset[str]) -> float:

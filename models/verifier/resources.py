@@ -23,12 +23,9 @@ _SLOPES = 34
 """Halvings of `_RANGE` for a minimum: they leave 1.2e-8 of log x, and a value is off by the square of that,
 which is less than its rounding."""
 
-_ZOOMS, _GRID = 8, np.linspace(0.0, 1.0, 32)[:, None]
+_ZOOMS, _GRID = 8, np.linspace(0.0, 1.0, 32)
 """The price of time is searched on this grid, then between the neighbours of its best point, and so on, which
 leaves 3e-8 of its logarithm. Numpy takes about as long for 32 prices as for one."""
-
-_Columns = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
-"""Work, price, capacity and communication of all epochs, each of shape (n,)."""
 
 
 def least_cost(epochs: Sequence[EpochFacts], maximum_time: float | None, deadline: float | None) -> float:
@@ -39,35 +36,26 @@ def least_cost(epochs: Sequence[EpochFacts], maximum_time: float | None, deadlin
     maximum_time, deadline : float or None
         T_max and tau [time]; None if there is no such limit.
     """
-    return float(least_costs([epochs], maximum_time, deadline)[0])
-
-
-def least_costs(
-    plans: Sequence[Sequence[EpochFacts]], maximum_time: float | None, deadline: float | None
-) -> FloatArray:
-    """`least_cost` of many plans at once, shape (P,) [cost]."""
-    owners = np.repeat(np.arange(len(plans)), [len(epochs) for epochs in plans])
-    members = owners[:, None] == np.arange(len(plans))
-    columns = works, prices, capacities, _ = _columns([epoch for epochs in plans for epoch in epochs])
-
-    def dual(charges: FloatArray) -> FloatArray:
-        found = _priced(columns, charges[:, owners], deadline) @ members
-        return np.asarray(found - charges * (maximum_time or 0.0))
-
-    paid = (works > 0.0) & (prices > 0.0)
-    scales = 2.0 * np.log(capacities) + np.log(np.where(paid, prices, 1.0) / np.where(paid, works, 1.0))
-    known, rows = members & paid[:, None], np.arange(len(plans))
-    low = np.where(known, scales[:, None] - 60.0, math.inf).min(axis=0, initial=math.inf)
-    high = np.where(known, scales[:, None] + 1.0, -math.inf).max(axis=0, initial=-math.inf)
-    busy = known.any(axis=0)
-    low, high = np.where(busy, low, 0.0), np.where(busy, high, 0.0)
-    best = dual(np.zeros((1, len(plans))))[0]
+    scales = full_prices(epochs)
+    if not scales:
+        return 0.0
+    best = float(_priced(epochs, np.zeros(1), deadline).sum())
+    low, high = min(scales) - 60.0, max(scales) + 1.0
     for _ in range(_ZOOMS if maximum_time is not None else 0):
         points = low + (high - low) * _GRID
-        found = dual(np.exp(points))
-        best, peak = np.maximum(best, found.max(axis=0)), found.argmax(axis=0)
-        low, high = points[np.maximum(peak - 1, 0), rows], points[np.minimum(peak + 1, len(_GRID) - 1), rows]
-    return np.where(busy, best, 0.0)
+        found = _priced(epochs, np.exp(points), deadline).sum(axis=1) - np.exp(points) * (maximum_time or 0.0)
+        best, peak = max(best, float(found.max())), int(found.argmax())
+        low, high = points[max(peak - 1, 0)], points[min(peak + 1, len(points) - 1)]
+    return best
+
+
+def full_prices(epochs: Sequence[EpochFacts]) -> list[float]:
+    """Logarithms of the prices of time from which on epochs that are paid take all resources."""
+    return [
+        2.0 * math.log(epoch.capacity) + math.log(epoch.price / epoch.work)
+        for epoch in epochs
+        if epoch.work > 0.0 and epoch.price > 0.0
+    ]
 
 
 def least_prices(epochs: Sequence[EpochFacts], charges: FloatArray, deadline: float | None) -> FloatArray:
@@ -83,49 +71,48 @@ def least_prices(epochs: Sequence[EpochFacts], charges: FloatArray, deadline: fl
         tau [time].
     """
     late = False if deadline is None else shortest_times(epochs) > deadline * (1.0 + TIME_TOLERANCE)
-    return np.where(late, math.inf, _priced(_columns(epochs), charges[:, None], deadline))
+    return np.where(late, math.inf, _priced(epochs, charges, deadline))
 
 
-def least_resources(epochs: Sequence[EpochFacts], deadline: float | None) -> FloatArray:
-    """The least x that meets the round deadline, shape (n,) [resource]; all there are where they are free.
+def least_resources(epoch: EpochFacts, deadline: float | None) -> float:
+    """The least x that meets the round deadline [resource]; all there are where they are free.
 
-    Without a deadline the infimum 0, and that, too, where there is nothing to compute.
+    Without a deadline the infimum 0, and that, too, where there is nothing to compute; where no x meets it,
+    all there are.
     """
-    columns = works, prices, capacities, _ = _columns(epochs)
-    return np.where(works > 0.0, np.where(prices > 0.0, _needed(columns, deadline), capacities), 0.0)
+    if epoch.work == 0.0:
+        return 0.0
+    if epoch.price == 0.0:
+        return epoch.capacity
+    if deadline is None:
+        return 0.0
+    left = deadline - epoch.communication
+    return min(epoch.work / left, epoch.capacity) if left > 0.0 else epoch.capacity
 
 
 def shortest_times(epochs: Sequence[EpochFacts]) -> FloatArray:
     """T(k) with all resources, shape (n,) [time]."""
-    works, _, capacities, communications = _columns(epochs)
-    return np.asarray(communications + works / capacities)
+    return np.array([epoch.communication + epoch.work / epoch.capacity for epoch in epochs])
 
 
-def _columns(epochs: Sequence[EpochFacts]) -> _Columns:
-    rows = [(epoch.work, epoch.price, epoch.capacity, epoch.communication) for epoch in epochs]
-    works, prices, capacities, communications = np.array(rows, dtype=float).reshape(-1, 4).T
-    return works, prices, capacities, communications
-
-
-def _needed(columns: _Columns, deadline: float | None) -> FloatArray:
-    """The least x that meets the deadline by eq. (1), the capacity where none does."""
-    works, _, capacities, communications = columns
-    if deadline is None:
-        return np.zeros_like(works)
-    left = deadline - communications
-    needed = works / np.where(left > 0.0, left, 1.0)
-    return np.where(left > 0.0, np.minimum(needed, capacities), capacities)
-
-
-def _priced(columns: _Columns, charges: FloatArray, deadline: float | None) -> FloatArray:
-    """Least price x + lam T(k, x) at prices (L, 1) or (L, n), shape (L, n): halving log x where it turns."""
-    works, prices, capacities, communications = columns
-    worked = charges * works
-    least = np.maximum(_needed(columns, deadline), capacities * math.exp(-_RANGE))
+def _priced(epochs: Sequence[EpochFacts], charges: FloatArray, deadline: float | None) -> FloatArray:
+    """Least price x + lam T(k, x) at prices (L,), shape (L, n): halving log x where it turns."""
+    rows = [
+        (
+            epoch.work,
+            epoch.price,
+            max(least_resources(epoch, deadline), epoch.capacity * math.exp(-_RANGE)),
+            epoch.capacity,
+            epoch.communication,
+        )
+        for epoch in epochs
+    ]
+    works, prices, least, capacities, communications = np.array(rows, dtype=float).reshape(-1, 5).T
+    worked = charges[:, None] * works
     low, high = (np.broadcast_to(end, worked.shape) for end in (least, capacities))
     for _ in range(_SLOPES):
         middle = np.sqrt(low * high)
         descends = prices * middle * middle < worked
         low, high = np.where(descends, middle, low), np.where(descends, high, middle)
     least = np.minimum(*(prices * end + worked / end for end in (low, high)))
-    return np.where(works > 0.0, least, 0.0) + charges * communications
+    return np.asarray(np.where(works > 0.0, least, 0.0) + charges[:, None] * communications)

@@ -20,11 +20,11 @@ from depl.models.verifier.laws import (
     Bracket,
     FloatArray,
     Increment,
-    distribution,
     ends,
     exceedance,
     is_discrete,
     point_nodes,
+    window,
 )
 
 _TAILS = (1e-13, 1e-6, 1e-4)
@@ -73,20 +73,15 @@ def rounded_tail(increments: Sequence[Increment], gap: float, budget: Fraction |
 
 def bracketed(increments: Sequence[Increment], gap: float, most: int) -> Bracket:
     """Bracket P(sum of increments > gap), by sums of at most so many atoms."""
-    dense = [item for item in increments if not is_discrete(item.law)]
-    found: list[Bracket] = []
-    last: list[float] = []
-    for tail in _TAILS:
-        widths = [float(np.ptp(_window(item, tail))) for item in dense]
-        if not found or any(10.0 * width < before for width, before in zip(widths, last, strict=True)):
-            found.append(_bracket(increments, gap, most, tail))
-            last = widths
+    infinite = [item for item in increments if not all(map(math.isfinite, ends(item)))]
+    tails = _TAILS if infinite else _TAILS[:1]
+    found = [_bracket(increments, gap, most, tail) for tail in tails]
     return Bracket(max(item.lower for item in found), min(item.upper for item in found))
 
 
 def _bracket(increments: Sequence[Increment], gap: float, most: int, tail: float) -> Bracket:
     dense = [item for item in increments if not is_discrete(item.law)]
-    whole = max(dense, key=lambda item: np.ptp(_window(item, tail))) if dense else None
+    whole = max(dense, key=lambda item: np.ptp(window(item, tail))) if dense else None
     parts = []
     for item in increments:
         part = _single(item, most, tail) if item.count > (item is whole) else None
@@ -118,21 +113,12 @@ def _single(item: Increment, most: int, tail: float) -> _Sum:
     if is_discrete(item.law):
         values, weights = point_nodes(item.law, math.inf)
         return _arranged(_Sum(item.factor * values, weights, 0.0, 0.0, 0.0), tail)
-    low, high = _window(item, tail)
+    low, high = window(item, tail)
     edges = np.linspace(low, high, most)
     above = exceedance(item, edges)
     masses = np.append(1.0 - above[0], np.maximum(above[:-1] - above[1:], 0.0))
     moved = 0.0 if ends(item)[0] >= low else float(masses[0])
     return _arranged(_Sum(edges, masses, float(edges[1] - edges[0]), float(above[-1]), moved), 0.0)
-
-
-def _window(item: Increment, tail: float) -> tuple[float, float]:
-    """The ends of ``coefficient * X``, or where the tails beyond have the given probability."""
-    base, found = distribution(item.law), []
-    for end, upper in zip(ends(item), (False, True), strict=True):
-        point = base.isf if upper == (item.factor > 0) else base.ppf
-        found.append(end if math.isfinite(end) else item.factor * float(point(np.float64(tail))))
-    return found[0], found[1]
 
 
 def _together(one: _Sum, other: _Sum, most: int, tail: float) -> _Sum:

@@ -5,17 +5,20 @@
 """
 
 import functools
+import itertools
 import math
 import statistics
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from depl.models.problem.traced_law import FittedJump, FittedStep, TracedLaw
+from depl.models.problem.traced_law import FittedJump, FittedStep, Stage, TracedLaw
 from depl.models.verifier.laws import FloatArray
+
+_Item = TypeVar("_Item")
 
 Pair = tuple[str, str]
 """A model and the cluster it is trained on."""
@@ -26,12 +29,6 @@ EDGE = 1e-9
 _ENOUGH_DONORS = 20
 """Runs that lend residuals from which those after other predecessors are not asked: part of what a traced law
 means, here for the second time on purpose."""
-
-_NOTHING = -1
-"""Code of what was trained before a first stage."""
-
-_Able = list[tuple[int, Pair | None, FloatArray]]
-"""Runs that can lend, by number: what came before their stage, and their residuals."""
 
 
 class SeenStage(NamedTuple):
@@ -54,11 +51,20 @@ class SeenStage(NamedTuple):
 
 
 class SeenRun(NamedTuple):
-    """A recorded run: its stages, its losses on the scale of the law, and the number of its beginning."""
+    """A recorded run: what it trained, losses on the scale of the law, and the number of its beginning."""
 
+    pairs: tuple[Pair, ...]
     stages: tuple[SeenStage, ...]
     losses: FloatArray
     origin: int | None
+
+
+class Donor(NamedTuple):
+    """A run that lends, the first of its stages that can, and its residuals, one per epoch asked for."""
+
+    run: SeenRun
+    stage: SeenStage
+    residuals: FloatArray
 
 
 class SeenRow(NamedTuple):
@@ -88,7 +94,8 @@ class Seen:
         worst = [max(max(run.losses) for run in law.runs)]
         self.runs = tuple(
             SeenRun(
-                stages_of([((part.model, part.cluster), part.epochs) for part in run.stages]),
+                pairs_of(run.stages),
+                stages_of(pairs_of(run.stages)),
                 _scaled(law, [*worst * run.first_epoch, *run.losses]),
                 run.origin,
             )
@@ -100,8 +107,6 @@ class Seen:
         self.least = min(float(run.losses.min()) for run in self.runs)
         self.greatest = max(float(run.losses.max()) for run in self.runs)
         self.slack = EDGE * max(abs(self.least), abs(self.greatest))
-        pairs = dict.fromkeys(stage.pair for run in self.runs for stage in run.stages)
-        self._codes = {pair: code for code, pair in enumerate(pairs)}
         self._epochs = self._columns()
         self._recorded: dict[tuple[Pair, bool, int, Pair | None], FittedStep | FittedJump] = {
             ((row.model, row.cluster), row.first, row.age, _before(row)): row for row in law.steps
@@ -112,7 +117,7 @@ class Seen:
             self._recorded[(jump.model, jump.cluster), False, 1, before] = jump
         self._rows: dict[FittedStep | FittedJump, SeenRow | None] = {}
         self._longest: dict[tuple[tuple[Pair, bool], Pair | None, int], Fraction | None] = {}
-        self._lending: dict[tuple[SeenStage, int], list[tuple[int, FloatArray]]] = {}
+        self._lending: dict[tuple[SeenStage, int], list[Donor]] = {}
 
     def row(self, stage: SeenStage, age: int) -> SeenRow | None:
         """The row of an epoch of a stage; None if there is none, or no epoch in its pool."""
@@ -147,28 +152,26 @@ class Seen:
 
     def first_losses(self, pair: Pair) -> FloatArray:
         """The l(0) of the donors of one first epoch."""
-        donors = self.donors(SeenStage(pair, None, 0, 1))
-        return np.array([self.runs[run].losses[0] for run, _ in donors])
+        return np.array([donor.run.losses[0] for donor in self.donors(SeenStage(pair, None, 0, 1))])
 
-    def donors(self, stage: SeenStage, first: int = 1) -> list[tuple[int, FloatArray]]:
-        """The runs that lend residuals to a stage from age ``first`` on, and these, one per epoch."""
+    def donors(self, stage: SeenStage, first: int = 1) -> list[Donor]:
+        """What lends residuals to a stage from age ``first`` on."""
         key = stage._replace(start=0), first
         if key not in self._lending:
             able = self._able(stage, first)
-            alike = self._balanced([item for item in able if item[1] == stage.before])
-            chosen = alike if len(alike) >= _ENOUGH_DONORS else self._balanced(able)
-            self._lending[key] = [(number, residuals) for number, _, residuals in chosen]
+            alike = _balanced([donor for donor in able if donor.stage.before == stage.before])
+            self._lending[key] = alike if len(alike) >= _ENOUGH_DONORS else _balanced(able)
         return self._lending[key]
 
     def _alone(self, stage: SeenStage) -> Pair | None:
         """The predecessor of a stage if it has rows of its own."""
         return stage.before if (stage.pair, stage.before) in self._own else None
 
-    def _able(self, wanted: SeenStage, first: int) -> _Able:
+    def _able(self, wanted: SeenStage, first: int) -> list[Donor]:
         """All runs with a stage that can lend."""
         tables: dict[Pair | None, FloatArray | None] = {}
         found = []
-        for number, run in enumerate(self.runs):
+        for run in self.runs:
             for stage in run.stages:
                 if stage.kind != wanted.kind or stage.length < wanted.length:
                     continue
@@ -179,7 +182,7 @@ class Seen:
                     intercept, slope, retention = table
                     losses = run.losses[stage.start + first - 1 : stage.start + wanted.length + 1]
                     fitted = intercept + slope * stage.switch + retention * losses[:-1]
-                    found.append((number, stage.before, losses[1:] - fitted))
+                    found.append(Donor(run, stage, losses[1:] - fitted))
                     break
         return found
 
@@ -189,53 +192,34 @@ class Seen:
         found = [row[:3] for row in rows if row is not None]
         return np.array(found).T if len(found) == len(rows) else None
 
-    def _balanced(self, able: _Able) -> _Able:
-        """The first of every origin, and at most so many of every schedule, in the order of the runs."""
-        left = unlike([self.runs[number].origin for number, *_ in able])
-        able = [item for item, stays in zip(able, left, strict=True) if stays]
-        counts = Counter(self.runs[number].stages for number, *_ in able)
-        if not counts:
-            return []
-        most = max(math.ceil(statistics.median(counts.values())), -(-_ENOUGH_DONORS // len(counts)))
-        taken = Counter[tuple[SeenStage, ...]]()
-        chosen = []
-        for item in able:
-            schedule = self.runs[item[0]].stages
-            taken[schedule] += 1
-            if taken[schedule] <= most:
-                chosen.append(item)
-        return chosen
-
     def _with_pool(self, row: FittedStep | FittedJump) -> SeenRow | None:
-        """A row with the epochs that belong to its pool; no pair has the code -2."""
-        pair, before, age, *_ = self._epochs
-        least, greatest = (1, 1) if isinstance(row, FittedJump) else row.ages or (row.age, row.age)
-        first, named = not isinstance(row, FittedJump) and row.first, _before(row)
-        chosen = (pair == self._codes.get((row.model, row.cluster), -2)) & ((before == _NOTHING) == first)
-        chosen &= (age >= least) & (age <= greatest)
-        if named is not None:
-            chosen &= before == self._codes.get(named, -2)
-        if not chosen.any():
-            return None
-        switch, earlier, later = self._epochs[3:, chosen]
-        fitted = row.intercept + row.start_slope * switch + row.retention * earlier
-        ends = float(earlier.min()), float(earlier.max())
-        return SeenRow(row.intercept, row.start_slope, row.retention, *ends, later - fitted)
-
-    def _columns(self) -> FloatArray:
-        """All epochs of all runs: codes of what is trained and was before, age, ln s, losses around it."""
-        stages = [stage for run in self.runs for stage in run.stages]
-        lengths = [stage.length for stage in stages]
-        of_stages = [
-            [self._codes[stage.pair] for stage in stages],
-            [_NOTHING if stage.before is None else self._codes[stage.before] for stage in stages],
-            [stage.switch for stage in stages],
+        """A row with the epochs that belong to its pool."""
+        ages, first, named = (1, 1), False, _before(row)
+        if isinstance(row, FittedStep):
+            ages, first = row.ages or (row.age, row.age), row.first
+        tables = [
+            table
+            for (pair, before), table in self._epochs.items()
+            if pair == (row.model, row.cluster) and (before is None) == first and named in (None, before)
         ]
-        pair, before, switch = np.repeat(np.array(of_stages, dtype=float), lengths, axis=1)
-        ages = np.concatenate([np.arange(1, length + 1) for length in lengths])
-        earlier = np.concatenate([run.losses[:-1] for run in self.runs])
-        later = np.concatenate([run.losses[1:] for run in self.runs])
-        return np.stack([pair, before, ages, switch, earlier, later])
+        age, switch, earlier, later = np.concatenate([np.zeros((4, 0)), *tables], axis=1)
+        pool = (age >= ages[0]) & (age <= ages[1])
+        if not pool.any():
+            return None
+        fitted = row.intercept + row.start_slope * switch + row.retention * earlier
+        ends = float(earlier[pool].min()), float(earlier[pool].max())
+        return SeenRow(row.intercept, row.start_slope, row.retention, *ends, (later - fitted)[pool])
+
+    def _columns(self) -> dict[tuple[Pair, Pair | None], FloatArray]:
+        """All epochs by what is trained and was before: age, ln s, and the losses around it, shape (4, n)."""
+        found = defaultdict[tuple[Pair, Pair | None], list[FloatArray]](list)
+        for run in self.runs:
+            for stage in run.stages:
+                ages = np.arange(1, stage.length + 1)
+                switches, after = np.full(stage.length, stage.switch), stage.start + ages
+                rows = [ages, switches, run.losses[after - 1], run.losses[after]]
+                found[stage.pair, stage.before].append(np.stack(rows))
+        return {kind: np.concatenate(tables, axis=1) for kind, tables in found.items()}
 
 
 @functools.lru_cache(maxsize=4)
@@ -244,20 +228,44 @@ def seen_in(law: TracedLaw) -> Seen:
     return Seen(law)
 
 
-def stages_of(parts: Iterable[tuple[Pair, int]]) -> tuple[SeenStage, ...]:
-    """Stages from what is trained in each and for how many epochs."""
-    found: list[SeenStage] = []
-    before, start = None, 0
-    for pair, length in parts:
-        found.append(SeenStage(pair, before, start, length))
-        before, start = pair, start + length
+def pairs_of(stages: Iterable[Stage]) -> tuple[Pair, ...]:
+    """What every epoch of recorded stages trained."""
+    return tuple((stage.model, stage.cluster) for stage in stages for _ in range(stage.epochs))
+
+
+def stages_of(pairs: Iterable[Pair]) -> tuple[SeenStage, ...]:
+    """The stages of epochs, from what each of them trains."""
+    found, before, start = list[SeenStage](), None, 0
+    for pair, same in itertools.groupby(pairs):
+        found.append(SeenStage(pair, before, start, len(list(same))))
+        before, start = pair, start + found[-1].length
     return tuple(found)
 
 
-def unlike(origins: Sequence[int | None]) -> list[bool]:
-    """Which of some runs do not share their first epochs with one before them."""
-    first = {origin: place for place, origin in reversed(list(enumerate(origins)))}
-    return [origin is None or first[origin] == place for place, origin in enumerate(origins)]
+def unlike(items: Iterable[_Item], origins: Iterable[int | None]) -> list[_Item]:
+    """Those of some runs that do not share their first epochs with one before them."""
+    seen, found = set[int](), list[_Item]()
+    for item, origin in zip(items, origins, strict=True):
+        if origin not in seen:
+            found.append(item)
+        if origin is not None:
+            seen.add(origin)
+    return found
+
+
+def _balanced(able: list[Donor]) -> list[Donor]:
+    """The first of every origin, and at most so many of every schedule, in the order of the runs."""
+    able = unlike(able, [donor.run.origin for donor in able])
+    counts = Counter(donor.run.stages for donor in able)
+    if not counts:
+        return []
+    most = max(math.ceil(statistics.median(counts.values())), -(-_ENOUGH_DONORS // len(counts)))
+    taken, chosen = Counter[tuple[SeenStage, ...]](), list[Donor]()
+    for donor in able:
+        taken[donor.run.stages] += 1
+        if taken[donor.run.stages] <= most:
+            chosen.append(donor)
+    return chosen
 
 
 def _scaled(law: TracedLaw, losses: Sequence[float]) -> FloatArray:

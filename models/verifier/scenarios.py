@@ -7,7 +7,6 @@ again or left open: "Plans on scenarios" on the page of the verifier.
 """
 
 import hashlib
-import itertools
 import math
 from collections.abc import Iterator
 from fractions import Fraction
@@ -21,24 +20,30 @@ from depl.models.problem.laws import (
     Empirical,
     FloatArray,
     Forbidden,
+    Law,
     StudentT,
     Undeclared,
     Zero,
 )
 from depl.models.problem.plan import Plan, ScenarioClaim
 from depl.models.problem.traced_law import TracedLaw
-from depl.models.verifier.findings import Finding, Kind, failed, noted, passed, repeated, undecided
+from depl.models.verifier.findings import CLAIM, Finding, Kind, failed, noted, passed, repeated, undecided
 from depl.models.verifier.laws import (
     Bracket,
-    RandomLaw,
+    Increment,
+    cut_of,
     decimal,
     distribution,
-    integer_atoms,
-    ordered_atoms,
-    ordered_weights,
+    shares_of,
 )
-from depl.models.verifier.losses import Number
-from depl.models.verifier.reading import data_share, given_data, has_laws, improvement_of, law_of_switch
+from depl.models.verifier.reading import (
+    budget_of,
+    data_share,
+    given_data,
+    has_laws,
+    improvement_of,
+    law_of_switch,
+)
 from depl.models.verifier.tolerances import ATOM_TOLERANCE
 from depl.models.verifier.traces import traced_loss
 
@@ -63,7 +68,7 @@ _TRACED_ROUNDING = 1e-12
 
 _OUTWARDS = np.array([[-1.0], [1.0]])
 
-_NAME = "claim: scenarios"
+_NAME = f"{CLAIM}scenarios"
 _REMEDY = "give them by 'depl check --scenarios FILE.npz' or verify(..., draws=(improvements, switches))"
 
 
@@ -97,12 +102,15 @@ class Count(NamedTuple):
 
 
 def claimed_sample(
-    instance: Instance, claim: ScenarioClaim, draws: Draws | None, brief: bool = False
+    instance: Instance, claim: ScenarioClaim | None, draws: Draws | None, brief: bool = False
 ) -> tuple[DrawnSample | None, list[Finding]]:
-    """The scenarios of a claim, None if they cannot be had; and what there is to say of them.
+    """The scenarios of a claim, None if there is none or they cannot be had; and what there is to say.
 
     ``brief``: scenarios that are given are not drawn again from their seed.
     """
+    if claim is None:
+        told = noted(_NAME, "the plan claims none; those given are not used")
+        return None, [] if draws is None else [told]
     if instance.traced_law is not None and (wrong := traced_fault(instance.traced_law, instance, claim)):
         return None, [undecided(_NAME, wrong)]
     origin = _origin_digest(instance, claim)
@@ -180,53 +188,45 @@ def counted(instance: Instance, sample: DrawnSample, plan: Plan) -> Count:
     else:
         worst = math.inf if law.unseen_loss is not None else max(run.losses[0] for run in law.runs)
         losses = np.full((2, sample.size), worst)
-    return Count(
-        int((losses[0] > max(thresholds)).sum()),
-        int((losses[1] > min(thresholds)).sum()),
-        allowed_misses(instance, sample.size),
-    )
+    certain, possible = (losses[0] > max(thresholds)).sum(), (losses[1] > min(thresholds)).sum()
+    return Count(int(certain), int(possible), allowed_misses(instance, sample.size))
 
 
 def allowed_misses(instance: Instance, size: int) -> int:
     """floor((1 - omega) S + 1e-9), omega in the decimals that were written."""
-    return math.floor((1 - decimal(instance.target.quantile_level)) * size + Fraction(1, 10**9))
+    return math.floor(budget_of(instance) * size + Fraction(1, 10**9))
 
 
 def count_findings(claim: ScenarioClaim, count: Count) -> Iterator[Finding]:
     """The verdict on (3), and on the numbers that are claimed about it."""
     found, excess = f"{count} of {claim.size} scenarios end above l_max", count.possible - count.allowed
     over = count.certain - count.allowed
-    claimed_can_be = count.certain <= claim.misses <= count.possible
     if excess <= 0:
         yield passed("(3)", f"{found}, at most {count.allowed} may", float(excess))
     elif over > 0:
         yield failed("(3)", f"{found}, {over} more than the {count.allowed} that may", float(over))
     else:
-        ok = claimed_can_be and claim.misses <= count.allowed
+        ok = count.certain <= claim.misses <= count.allowed
         message = f"{found}, {count.allowed} may: undecided within rounding"
         yield Finding("(3)", ok, message, float(excess), Kind.UNDECIDED)
-    name = f"{_NAME}.misses"
-    if claimed_can_be:
-        yield passed(name, f"{claim.misses}, recounted {count}", 0.0)
-    else:
-        away = claim.misses - (count.certain if claim.misses < count.certain else count.possible)
-        yield failed(name, f"{claim.misses} are claimed, {count} recounted: off by {away}", float(away))
-    name, shown = f"{_NAME}.allowed", f"floor((1 - omega) S + 1e-9) = {count.allowed}"
-    if off := claim.allowed - count.allowed:
-        yield failed(name, f"{claim.allowed} are claimed, {shown}", float(off))
-    else:
-        yield passed(name, shown, 0.0)
+    told = f"floor((1 - omega) S + 1e-9) = {count.allowed}"
+    for name, claimed, least, most, shown in (
+        ("misses", claim.misses, count.certain, count.possible, f"recounted {count}"),
+        ("allowed", claim.allowed, count.allowed, count.allowed, told),
+    ):
+        if away := claimed - min(max(claimed, least), most):
+            yield failed(f"{_NAME}.{name}", f"{claimed} are claimed, {shown}: off by {away}", float(away))
+        else:
+            yield passed(f"{_NAME}.{name}", f"{claimed}, {shown}", 0.0)
 
 
-def law_note(found: Bracket, level: float, declared: bool) -> Finding:
+def law_note(found: Bracket, budget: Fraction, declared: bool) -> Finding:
     """What the law says of a plan that was made for scenarios; it never fails one."""
     if not declared:
         return noted("(3) under the law", "no law is declared: nothing is said")
-    budget = 1 - decimal(level)
-    low, high = float(found.lower), float(found.upper)
     meets = "meets" if found.upper <= budget else "exceeds" if found.lower > budget else "may exceed"
-    message = f"P(l(K) > l_max) in [{low:.12g}, {high:.12g}] {meets} 1 - omega = {float(budget):.12g}"
-    return noted("(3) under the law", message, high - float(budget))
+    message = f"P(l(K) > l_max) {found} {meets} 1 - omega = {float(budget):.12g}"
+    return noted("(3) under the law", message, float(found.upper - budget))
 
 
 def final_losses(instance: Instance, sample: DrawnSample, plan: Plan) -> Ends:
@@ -273,15 +273,12 @@ def switch_losses(instance: Instance, sample: DrawnSample, number: int, before: 
     return _increment(sample, sample.switch_losses[:, :, number - 1, before, after])
 
 
-def quantiles(law: RandomLaw, numbers: FloatArray) -> Ends:
+def quantiles(law: Law, numbers: FloatArray) -> Ends:
     """The ``numbers``-quantiles of a law as scipy has them, give or take what others may find."""
     if isinstance(law, Empirical):
-        values, weights = zip(*sorted(integer_atoms(law)), strict=True)
-        reached = list(itertools.accumulate(weights))
-        shares = np.array([share / reached[-1] for share in reached])
-        return _atoms_at(np.array([float(value) for value in values]), shares, numbers, 0.0)
-    if isinstance(law, StudentT) and law.lower is not None and law.upper is not None:
-        return _truncated(law, law.lower, law.upper, numbers)
+        return _atoms_at(*shares_of(Increment(Fraction(1), law)), numbers, 0.0)
+    if isinstance(law, StudentT) and (cut := cut_of(law)):
+        return _truncated(law, *cut, numbers)
     points = np.asarray(distribution(law).ppf(numbers), dtype=float)
     return np.asarray(points + _QUANTILE * _OUTWARDS * np.abs(points))
 
@@ -307,12 +304,13 @@ def traced_final_losses(law: TracedLaw, instance: Instance, sample: DrawnSample,
     found = traced_loss(law, [(epoch.model, epoch.cluster) for epoch in plan.epochs])
     total = np.full((2, sample.size), float(found.certain))
     size = 1.0 + np.abs(total[0])
-    for increment, number, alike in zip(found.increments, found.numbers, found.alike, strict=True):
-        atoms, weights = ordered_atoms(increment), ordered_weights(increment)
-        shares = np.cumsum(weights) / weights.sum()
-        if alike < 1:  # runs unlike all seen lie above
-            atoms, shares = np.append(atoms, math.inf), np.append(float(alike) * shares, 1.0)
-        ends = _atoms_at(atoms, shares, _column(sample, names, number), _PRODUCT)
+    for item in found.increments:
+        atoms, shares = shares_of(item)
+        if item.alike < 1:  # runs unlike all seen lie above
+            atoms, shares = np.append(atoms, math.inf), np.append(float(item.alike) * shares, 1.0)
+        *before, model = (names.index(name) for name in item.number.models)
+        taken = sample.switch_losses[:, :, :, before[0]] if before else sample.improvements
+        ends = _atoms_at(atoms, shares, taken[0, :, item.number.epoch - 1, model], _PRODUCT)
         total = total + ends
         size += np.where(np.isfinite(ends), np.abs(ends), 0.0).max(axis=0)
     total = np.asarray(total + _TRACED_ROUNDING * _OUTWARDS * size)
@@ -335,13 +333,12 @@ def traced_thresholds(law: TracedLaw, maximum_loss: float) -> list[float]:
 def _drawn_again(
     instance: Instance, claim: ScenarioClaim, origin: str
 ) -> tuple[DrawnSample | None, list[Finding]]:
-    if claim.seed is None:
-        message = f"the {claim.size} scenarios of this plan are not of a seeded stream; {_REMEDY}"
-        return None, [undecided(_NAME, message)]
     sample = drawn_sample(instance, claim)
     if sample is None:
-        message = f"more than {LARGEST_STREAM} numbers would have to be drawn again; {_REMEDY}"
-        return None, [undecided(_NAME, message)]
+        message = f"more than {LARGEST_STREAM} numbers would have to be drawn again"
+        if claim.seed is None:
+            message = f"the {claim.size} scenarios of this plan are not of a seeded stream"
+        return None, [undecided(_NAME, f"{message}; {_REMEDY}")]
     if instance.has_memory:  # numbers of a generator are the same everywhere, to the last digit
         numbers = numbers_digest((sample.improvements[0], sample.switch_losses[0]))
         digest = _digest_finding(claim, origin + numbers, "drawn again")
@@ -421,11 +418,3 @@ def _truncated(law: StudentT, lower: float, upper: float, numbers: FloatArray) -
     low, high = (np.nan_to_num(end, nan=edge) for end, edge in zip(found, (lower, upper), strict=True))
     wide = _QUANTILE * (np.abs(low) + law.scale)
     return np.asarray(np.clip([low - wide, high + wide], lower, upper))
-
-
-def _column(sample: DrawnSample, names: list[str], number: Number) -> FloatArray:
-    """The numbers of all scenarios, one each."""
-    *before, model = (names.index(name) for name in number.models)
-    if before:
-        return np.asarray(sample.switch_losses[0, :, number.epoch - 1, before[0], model])
-    return np.asarray(sample.improvements[0, :, number.epoch - 1, model])

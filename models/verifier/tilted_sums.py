@@ -17,13 +17,11 @@ from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 from scipy.special import zeta
 
-from depl.models.problem.laws import Normal
+from depl.models.problem.laws import Law, Normal
 from depl.models.verifier.laws import (
     Bracket,
     FloatArray,
     Increment,
-    RandomLaw,
-    density_doubt,
     distribution,
     ends,
     expectation,
@@ -116,7 +114,7 @@ class _Spectrum(NamedTuple):
 class _Profile:
     """Points and logarithmic weights of a law, exact for atoms, and logarithms of its moments."""
 
-    def __init__(self, law: RandomLaw) -> None:
+    def __init__(self, law: Law) -> None:
         self.points, self.log_weights = _profile_points(law)
         weights = np.exp(self.log_weights)
         self.mean = float(weights @ self.points / weights.sum())
@@ -157,7 +155,7 @@ class _Profile:
 _profile = functools.lru_cache(maxsize=1024)(_Profile)
 
 
-def _profile_points(law: RandomLaw) -> tuple[FloatArray, FloatArray]:
+def _profile_points(law: Law) -> tuple[FloatArray, FloatArray]:
     if not is_smooth(law):
         points, weights = point_nodes(law, math.inf)
         possible = weights > 0  # far points of a narrow law have underflown
@@ -177,14 +175,16 @@ class _Sum:
     """The sum of increments that have exponential moments on the side of rising loss."""
 
     def __init__(self, increments: tuple[Increment, ...]) -> None:
-        self._by_law: dict[RandomLaw, list[tuple[float, int]]] = {}
+        self._by_law: dict[Law, list[tuple[float, int]]] = {}
         for item in increments:
             self._by_law.setdefault(item.law, []).append((item.factor, item.count))
         self.top = math.fsum(item.count * ends(item)[1] for item in increments)
         spreads = [item.count * (item.factor * spread(item.law)) ** 2 for item in increments]
         self.spread = math.sqrt(math.fsum(spreads))
         self.tilts = _TILTS / self.spread
-        self._doubt = RELATIVE_ROUNDING + math.fsum(i.count * density_doubt(i.law) for i in increments)
+        dense = [item for item in increments if not is_discrete(item.law)]
+        doubts = [item.count * distribution(item.law).doubt for item in dense]
+        self._doubt = RELATIVE_ROUNDING + math.fsum(doubts)
         self.known: list[tuple[_Spectrum, _Spectrum, float]] = []  # with the relative error of an answer
 
     def log_moments(self, tilts: FloatArray) -> FloatArray:
@@ -286,7 +286,7 @@ _END_WEIGHTS = np.linalg.solve(np.power.outer(_POWERS, _POWERS).T, -zeta(-_POWER
 class _Waves(NamedTuple):
     """Transforms under a tilt of increments of one law, at j / period, j = 0, ..., size - 1."""
 
-    law: RandomLaw
+    law: Law
     tilt: float
     period: float
     size: int
@@ -431,21 +431,9 @@ def _waves(turns: FloatArray, size: int) -> ComplexArray:
 
 
 def _far_below(increments: Sequence[Increment], gap: float) -> Bracket | None:
-    """A plain bound where the sum almost certainly exceeds ``gap``: Cantelli's, else Markov's."""
+    """Cantelli's bound where the sum almost certainly exceeds ``gap``; None where it says nothing."""
     mean = math.fsum(item.count * item.factor * expectation(item.law) for item in increments)
     variance = math.fsum(item.count * item.factor**2 * variance_of(item.law) for item in increments)
-    below = mean - gap
-    if below <= 0.0:
+    if mean <= gap or not math.isfinite(variance):
         return None
-    if math.isfinite(variance):
-        return Bracket(below**2 / (below**2 + variance), 1.0)
-    # E |X - E X| is at most twice the mean of a positive law, and the deviation
-    sizes = [
-        item.count * abs(item.factor) * min(_twice_the_mean(item.law), math.sqrt(variance_of(item.law)))
-        for item in increments
-    ]
-    return Bracket(max(0.0, 1.0 - math.fsum(sizes) / below), 1.0)
-
-
-def _twice_the_mean(law: RandomLaw) -> float:
-    return 2.0 * expectation(law) if is_smooth(law) and not isinstance(law, Normal) else math.inf
+    return Bracket((mean - gap) ** 2 / ((mean - gap) ** 2 + variance), 1.0)

@@ -6,10 +6,11 @@ weights nor products of them occur.
 """
 
 import math
+import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from itertools import compress, groupby, pairwise
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -17,8 +18,8 @@ import scipy
 
 from depl.models.problem.laws import Empirical
 from depl.models.problem.traced_law import TracedLaw
-from depl.models.verifier.laws import FloatArray, Increment, decimal
-from depl.models.verifier.losses import LossFacts, Number
+from depl.models.verifier.laws import NO_NUMBER, FloatArray, Increment, Number, decimal
+from depl.models.verifier.losses import LossFacts
 from depl.models.verifier.runs import (
     EDGE,
     Pair,
@@ -26,6 +27,7 @@ from depl.models.verifier.runs import (
     SeenRow,
     SeenRun,
     SeenStage,
+    pairs_of,
     seen_in,
     stages_of,
     unlike,
@@ -70,38 +72,32 @@ def traced_loss(law: TracedLaw, schedule: Sequence[Pair]) -> LossFacts:
     """
     seen = seen_in(law)
     trained, past = _past(law)
-    stages = stages_of([(pair, len(list(same))) for pair, same in groupby([*trained, *schedule])])
+    pairs = (*trained, *schedule)
+    stages = stages_of(pairs)
     outside = _outside(seen, stages, past)
     if outside is not None:
         return LossFacts(outside=outside)
     if past.loss is not None and law.confidence is not None:
         return LossFacts(outside=(1, "a confidence says nothing of a run under way"))
-    whole = [run for run in seen.runs if _begins_with(run, stages)]
-    whole = list(compress(whole, unlike([run.origin for run in whole])))
+    whole = [run for run in seen.runs if run.pairs[: len(pairs)] == pairs]
+    whole = unlike(whole, [run.origin for run in whole])
     went = f"{len(whole)} run{'s'[: len(whole) != 1]} went through the whole plan"
     if law.residuals == "per_run" and len(whole) >= law.whole_runs:
         return replace(_of_whole_runs(seen, whole, stages, past, law), support=went + _counted_with(law))
     if law.confidence is not None or (law.care is not None and not law.deviations):
         return LossFacts(outside=(len(schedule), f"{went}, and the law promises others no plan"))
-    if law.residuals == "per_run":
-        found = _per_stage(seen, stages, past, _beside(law))
-    else:
-        found = _per_epoch(seen, stages, past)
+    found = _combined(seen, stages, past, law)
     if law.deviations:
         last = schedule[-1][0]
-        found = replace(
-            found,
-            increments=(*found.increments, _draw(1.0, np.array(law.deviations))),
-            numbers=(*found.numbers, Number(2, (last, last))),
-            alike=(*found.alike, Fraction(1)),
-        )
+        moved = _draw(np.array(law.deviations), Number(2, (last, last)))
+        found = replace(found, increments=(*found.increments, moved))
     return found
 
 
-def untrained(law: TracedLaw) -> tuple[Increment, Fraction]:
-    """l(0), what a plan without epochs ends with: of all runs, on the scale of the loss, and their share."""
-    first = unlike([run.origin for run in law.runs])
-    return _counted(sorted(run.losses[0] for run in compress(law.runs, first)), law)
+def untrained(law: TracedLaw) -> Increment:
+    """l(0), what a plan without epochs ends with: of all runs, on the scale of the loss."""
+    first = unlike(law.runs, [run.origin for run in law.runs])
+    return _counted(sorted(run.losses[0] for run in first), law, NO_NUMBER)
 
 
 def stage_outside(seen: Seen, stage: SeenStage, past: Past) -> tuple[int, str] | None:
@@ -125,12 +121,11 @@ def stage_outside(seen: Seen, stage: SeenStage, past: Past) -> tuple[int, str] |
     return None
 
 
-def _past(law: TracedLaw) -> tuple[list[Pair], Past]:
+def _past(law: TracedLaw) -> tuple[tuple[Pair, ...], Past]:
     """What a run under way trained, and where it stands; nothing where there is none."""
     if law.observed is None:
-        return [], Past(0, None)
-    trained = [(stage.model, stage.cluster) for stage in law.observed.stages for _ in range(stage.epochs)]
-    loss = law.observed.loss
+        return (), Past(0, None)
+    trained, loss = pairs_of(law.observed.stages), law.observed.loss
     return trained, Past(len(trained), loss if law.scale == "loss" else math.log(loss))
 
 
@@ -142,7 +137,7 @@ def _outside(seen: Seen, stages: Sequence[SeenStage], past: Past) -> tuple[int, 
             return reason
     loss = past.loss
     if loss is None:
-        loss = math.fsum(seen.first_losses(stages[0].pair)) / len(seen.first_losses(stages[0].pair))
+        loss = statistics.fmean(seen.first_losses(stages[0].pair).tolist())
     for stage, age, row in _ahead(seen, stages, past):
         k = stage.start + age - past.epochs
         slack = EDGE * max(abs(row.least), abs(row.greatest))
@@ -162,15 +157,6 @@ def _ahead(seen: Seen, stages: Sequence[SeenStage], past: Past) -> Iterator[tupl
     return ((stage, age, seen.known(stage, age)) for stage in stages for age in past.ages(stage))
 
 
-def _begins_with(run: SeenRun, stages: Sequence[SeenStage]) -> bool:
-    """Whether the first epochs of a run are those of a schedule: all its stages, the last one at least."""
-    *full, last = stages
-    begun = run.stages[: len(stages)]
-    if len(begun) < len(stages) or list(begun[:-1]) != full:
-        return False
-    return begun[-1].pair == last.pair and begun[-1].length >= last.length
-
-
 def _of_whole_runs(
     seen: Seen, runs: Sequence[SeenRun], stages: Sequence[SeenStage], past: Past, law: TracedLaw
 ) -> LossFacts:
@@ -179,9 +165,9 @@ def _of_whole_runs(
     epochs = range(max(past.epochs + 1, last + 1 - law.settled_epochs), last + 1) if went_on else [last]
     paths = [run.losses if past.loss is None else _gone_on(seen, run, stages, past) for run in runs]
     ranked = [sorted(float(losses[k]) for losses in paths) for k in epochs]
-    drawn, alike = _counted([max(losses) for losses in zip(*ranked, strict=True)], law)
     first = next(stage for stage in stages if past.ages(stage))
-    return LossFacts(increments=(drawn,), numbers=(Number(1, (first.pair[0],)),), alike=(alike,))
+    worst = [max(losses) for losses in zip(*ranked, strict=True)]
+    return LossFacts(increments=(_counted(worst, law, Number(1, (first.pair[0],))),))
 
 
 def _gone_on(seen: Seen, run: SeenRun, stages: Sequence[SeenStage], past: Past) -> FloatArray:
@@ -195,16 +181,17 @@ def _gone_on(seen: Seen, run: SeenRun, stages: Sequence[SeenStage], past: Past) 
     return found
 
 
-def _counted(losses: Sequence[float], law: TracedLaw) -> tuple[Increment, Fraction]:
-    """One of ascending losses of whole runs, and the share of these runs; the rest are unlike all seen."""
-    atoms, weights = _noticeable(np.array(losses)), None
-    alike = Fraction(atoms.size, atoms.size + _beside(law))
-    if law.confidence is not None:
-        counted = np.array(_confident(atoms.size + law.diverged, law.confidence)[: atoms.size])
-        alike = Fraction(int(counted.sum()), _UNIT)
-        if alike:  # else all are of no weight, and any law will do
-            atoms, weights = atoms[counted > 0], tuple(counted[counted > 0].tolist())
-    return Increment(Fraction(1), Empirical(values=tuple(atoms.tolist()), weights=weights)), alike
+def _counted(losses: Sequence[float], law: TracedLaw, number: Number) -> Increment:
+    """One of ascending losses of whole runs; the rest of the weight is of runs unlike all seen."""
+    drawn = _draw(np.array(losses), number, _beside(law))
+    if law.confidence is None:
+        return drawn
+    counted = np.array(_confident(len(losses) + law.diverged, law.confidence)[: len(losses)])
+    alike, weights = Fraction(int(counted.sum()), _UNIT), tuple(counted[counted > 0].tolist())
+    if not alike:  # all are of no weight, and any law will do
+        return replace(drawn, alike=alike)
+    atoms = _noticeable(np.array(losses)[counted > 0])
+    return replace(drawn, law=Empirical(values=tuple(atoms.tolist()), weights=weights), alike=alike)
 
 
 def _counted_with(law: TracedLaw) -> str:
@@ -232,51 +219,39 @@ def _confident(runs: int, confidence: float) -> tuple[float, ...]:
     return tuple(float(b - a) for a, b in pairwise(shares))[::-1]
 
 
-def _per_stage(seen: Seen, stages: Sequence[SeenStage], past: Past, beside: int) -> LossFacts:
-    """One donor per stage: what it adds is followed to the end as one array per stage."""
+def _combined(seen: Seen, stages: Sequence[SeenStage], past: Past, law: TracedLaw) -> LossFacts:
+    """One donor per stage, or one residual per epoch: what each adds is followed to the end as one array."""
+    by_stage, begun = law.residuals == "per_run", past.loss is not None
     certain, lent, numbers = past.loss or 0.0, list[FloatArray](), list[Number]()
-    for stage in (stage for stage in stages if past.ages(stage)):
-        donors = seen.donors(stage, past.first(stage))
-        drawn = stage.before is None and past.loss is None
-        lent.append(np.array([seen.runs[run].losses[0] if drawn else 0.0 for run, _ in donors]))
-        numbers.append(Number(max(stage.start, past.epochs) - past.epochs + 1, (stage.pair[0],)))
-        residuals = np.array([found for _, found in donors])
-        for column, age in enumerate(past.ages(stage)):
-            row = seen.known(stage, age)
-            certain = row.mean_after(stage.switch, certain)
-            lent = [row.retention * gains for gains in lent]
-            lent[-1] = lent[-1] + residuals[:, column]
-    return LossFacts(
-        decimal(certain),
-        tuple(_draw(1.0, gains) for gains in lent),
-        support=f"at least {min(map(len, lent))} runs lend every stage",
-        numbers=tuple(numbers),
-        alike=tuple(Fraction(len(gains), len(gains) + beside) for gains in lent),
-    )
-
-
-def _per_epoch(seen: Seen, stages: Sequence[SeenStage], past: Past) -> LossFacts:
-    """One residual per epoch: what is left of each at the end is its weight."""
-    weights, drawn, numbers = list[float](), list[FloatArray](), list[Number]()
-    if past.loss is None:
+    residuals = np.zeros((0, 0))
+    if not by_stage and not begun:
         first = stages[0].pair[0]
-        weights, drawn = [1.0], [seen.first_losses(stages[0].pair)]
-        numbers.append(Number(1, (first, first)))
-    certain = past.loss or 0.0
+        lent, numbers = [seen.first_losses(stages[0].pair)], [Number(1, (first, first))]
     for stage, age, row in _ahead(seen, stages, past):
-        certain = row.mean_after(stage.switch, certain)
-        weights = [*(row.retention * weight for weight in weights), 1.0]
-        drawn.append(row.residuals)
+        certain, column = row.mean_after(stage.switch, certain), age - past.first(stage)
+        lent = [row.retention * gains for gains in lent]
+        if by_stage and column > 0:
+            lent[-1] = lent[-1] + residuals[:, column]
+            continue
         numbers.append(Number(stage.start + age - past.epochs, (stage.pair[0],)))
-    increments = tuple(_draw(weight, values) for weight, values in zip(weights, drawn, strict=True))
-    support = f"at least {min(map(len, drawn))} residuals for every epoch"
-    alike = (Fraction(1),) * len(increments)
-    return LossFacts(decimal(certain), increments, support=support, numbers=tuple(numbers), alike=alike)
+        drawn = row.residuals
+        if by_stage:
+            donors = seen.donors(stage, age)
+            residuals = np.array([donor.residuals for donor in donors])
+            drawn = residuals[:, 0]
+            if stage.before is None and not begun:
+                drawn = drawn + row.retention * np.array([donor.run.losses[0] for donor in donors])
+        lent.append(drawn)
+    beside = _beside(law) if by_stage else 0
+    draws = [_draw(gains, number, beside) for gains, number in zip(lent, numbers, strict=True)]
+    lends = "runs lend every stage" if by_stage else "residuals for every epoch"
+    return LossFacts(decimal(certain), tuple(draws), support=f"at least {min(map(len, lent))} {lends}")
 
 
-def _draw(weight: float, values: FloatArray) -> Increment:
-    """One of ``values``, all equally likely, times ``weight``."""
-    return Increment(decimal(weight), Empirical(values=tuple(_noticeable(values).tolist())))
+def _draw(values: FloatArray, number: Number, beside: int = 0) -> Increment:
+    """One of ``values``, all equally likely, beside runs unlike all seen."""
+    law = Empirical(values=tuple(_noticeable(values).tolist()))
+    return Increment(Fraction(1), law, number=number, alike=Fraction(values.size, values.size + beside))
 
 
 def _noticeable(values: FloatArray) -> FloatArray:

@@ -41,7 +41,7 @@ def test_a_plan_that_the_verifier_proves_cheapest_is_proved(tiny, tiny_optimum, 
 
 
 def test_a_denied_plan_is_refused_and_a_true_denial_is_proved(tiny, says):
-    with pytest.raises(VerificationError, match="there is one that costs"):
+    with pytest.raises(VerificationError, match="there is a plan that costs"):
         says(tiny, Outcome(Termination.INFEASIBLE, None))
     with pytest.raises(VerificationError, match="that no plan costs less than 29 is claimed"):
         says(tiny, Outcome(Termination.TIME_LIMIT, None, 29.0))

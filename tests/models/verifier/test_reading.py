@@ -25,7 +25,7 @@ from depl.models.verifier.reading import (
     loss_facts,
     transfers,
 )
-from depl.models.verifier.resources import least_cost, least_costs, shortest_times
+from depl.models.verifier.resources import least_cost, shortest_times
 from tests.problems import atoms, gain, gains, model, plan, site, student, switches
 from tests.problems import instance as made
 
@@ -185,12 +185,15 @@ def epoch(work, price, capacity=1e6, communication=0.0):
 FREE, IDLE = epoch(3, 0, capacity=2), epoch(0, 5, communication=0.5)
 
 
-def test_plans_of_different_lengths_with_free_and_idle_epochs_are_costed_at_once():
+def test_free_and_idle_epochs_cost_nothing_and_take_their_time():
     """Beside 1.5 for work 3 that is free, work 2 has 2 of 3.5 left and takes x = 1; alone x = 2 / 3.5."""
     plans = [[FREE, epoch(2, 1)], [epoch(2, 1)], [FREE], [epoch(2, 1), IDLE], [FREE, FREE], []]
-    assert least_costs(plans, 3.5, None) == pytest.approx([1, 2 / 3.5, 0, 2 / 3, 0, 0], rel=1e-9)
-    assert least_costs(plans, None, 2.5) == pytest.approx([0.8, 0.8, 0, 0.8, 0, 0], rel=1e-9)
-    assert least_costs(plans, 3.5, 2.5) == pytest.approx([1, 0.8, 0, 0.8, 0, 0], rel=1e-9)
+    for time, deadline, costs in (
+        (3.5, None, [1, 2 / 3.5, 0, 2 / 3, 0, 0]),
+        (None, 2.5, [0.8, 0.8, 0, 0.8, 0, 0]),
+        (3.5, 2.5, [1, 0.8, 0, 0.8, 0, 0]),
+    ):
+        assert [least_cost(plan, time, deadline) for plan in plans] == pytest.approx(costs, rel=1e-9)
     assert least_cost([epoch(2, 1), IDLE], None, 0.5) == pytest.approx(4, rel=1e-9)  # which IDLE just keeps
     assert least_cost([epoch(2, 1, communication=0.5)], None, 2.5) == pytest.approx(1, rel=1e-9)
     assert least_cost([epoch(1, 1e13, capacity=1)], 7e12, None) == pytest.approx(10 / 7, rel=1e-9)

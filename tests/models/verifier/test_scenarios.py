@@ -12,13 +12,13 @@ from depl.models.problem.laws import Deterministic, InverseGamma, Lognormal, Nor
 from depl.models.problem.plan import Claims, Plan
 from depl.models.scenarios.draws import Scenarios, draw_scenarios, given_scenarios, scenario_losses
 from depl.models.solving.solve import solve
+from depl.models.verifier import bounds as verifier_requirements
 from depl.models.verifier import dual as verifier_dual
-from depl.models.verifier import plans as verifier_requirements
 from depl.models.verifier import scenarios as verifier_sample
+from depl.models.verifier.bounds import MOST_PLANS, Requirement, excluded, listed, plan_count
 from depl.models.verifier.dual import dual_finding
 from depl.models.verifier.laws import Bracket, Increment
 from depl.models.verifier.losses import LossFacts
-from depl.models.verifier.plans import MOST_PLANS, Requirement, excluded, listed, plan_count
 from depl.models.verifier.scenarios import (
     Count,
     claimed_sample,
@@ -326,7 +326,7 @@ def test_a_lower_bound_is_proved_by_the_dual_or_by_listing_and_else_repeated(sol
     for bound, most, kind, words in (
         (dual, 0, Kind.CHECKED, "dual bound"),
         ((dual + result.cost) / 2, 0, Kind.REPEATED, "nothing here proves it"),
-        ((dual + result.cost) / 2, MOST_PLANS, Kind.CHECKED, "none of all"),
+        ((dual + result.cost) / 2, MOST_PLANS, Kind.CHECKED, "plans were listed"),
         (-1.0, 0, Kind.CHECKED, "never negative"),
     ):
         found = bound_finding(instance, plan, bound, most_plans=most)

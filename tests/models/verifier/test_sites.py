@@ -9,7 +9,7 @@ import pytest
 import depl
 from depl.instances.generator import random_instance, random_plan
 from depl.models.problem.plan import Claims, Plan
-from depl.models.verifier.plans import plan_count
+from depl.models.verifier.bounds import plan_count
 from depl.models.verifier.reading import fits, may_be_last, sets_of_data
 from depl.models.verifier.verify import Kind, verify
 from depl.testing.problems import with_rules
@@ -80,11 +80,11 @@ def test_random_plans_and_sets_of_data_are_judged_as_by_a_third_reading(seed):
         assert verdict == keeps_rules(instance, plan)
     names, rules = [item.name for item in instance.datasets], instance.rules
     every = [frozenset(s) for size in range(1, len(names) + 1) for s in itertools.combinations(names, size)]
-    for n, (place, found) in enumerate(zip(instance.clusters, sets_of_data(instance), strict=True)):
+    for place, found in zip(instance.clusters, sets_of_data(instance), strict=True):
         usable = [data for data in every if rules.may_use(data, place.name)]
         assert found == (usable if rules.models[place.name] else [])
-        for m, model in enumerate(instance.models):
-            assert fits(instance, m, n) is rules.may_train(model.name, place.name)
+        for model in instance.models:
+            assert fits(model, place) is rules.may_train(model.name, place.name)
     for name in (None, *(model.name for model in instance.models)):
         assert may_be_last(instance, name) is rules.may_end(name)
 

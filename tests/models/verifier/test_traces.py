@@ -19,9 +19,9 @@ from depl.models.scenarios import draws
 from depl.models.scenarios.draws import draw_scenarios, scenario_losses
 from depl.models.solving.result import Termination
 from depl.models.solving.solve import VerificationError, solve
-from depl.models.verifier import plans as verifier_requirements
+from depl.models.verifier import bounds as verifier_requirements
+from depl.models.verifier.bounds import Requirement, listed
 from depl.models.verifier.laws import Bracket
-from depl.models.verifier.plans import Requirement, listed
 from depl.models.verifier.scenarios import (
     counted,
     drawn_sample,
@@ -249,6 +249,15 @@ def test_outside_the_support_and_after_a_forbidden_switch_a_plan_fails_whatever_
     assert the(report, "claim: dual bound").kind is Kind.UNDECIDED
 
 
+def test_the_first_switch_of_a_run_under_way_is_from_the_model_that_it_trained():
+    (_, (law, *_), *_), words = observed_cases(1), "epoch 1: {!r} may not be followed by {!r}"
+    instance = rest_of(law)
+    before, place = instance.target.initial_model, {"full": FAR, "cut": FULL}[instance.target.initial_model]
+    forbidden = instance.replace(switches=switches({(before, place[0]): Forbidden()}))
+    report = verify(forbidden, planned((place,)))
+    assert the(report, "Sec. III, switches").message == words.format(before, place[0])
+
+
 def test_a_lower_bound_is_proved_by_listing_the_plans_inside_the_support():
     """Improvements would do with one epoch; by the traces full and then cut are the cheapest of two.
 
@@ -266,7 +275,7 @@ def test_a_lower_bound_is_proved_by_listing_the_plans_inside_the_support():
         claims = Claims(cost=cost, lower_bound=claimed)
         report = verify(instance, changed(plan, epochs=epochs, claims=claims))
         assert not report.failures
-        assert the(report, "claim: lower_bound").message.endswith("none of all 32 plans costs less")
+        assert the(report, "claim: lower_bound").message.endswith("all 32 plans were listed")
         assert report.proved_bound == claimed
     failure = the(verify(instance, planned(TWICE, lower_bound=cost + 0.5)), "claim: lower_bound")
     assert (failure.kind, failure.amount) == (Kind.FAILED, pytest.approx(0.5, rel=1e-6))
@@ -414,7 +423,7 @@ def test_no_more_plans_are_counted_than_probabilities_computed(monkeypatch):
     requirement = Requirement(instance, redrawn(instance, 20, 0))
     assert requirement.verdict(planned((FAR,))) == (False, False)  # outside the support
     assert requirement.verdict(planned(UNSEEN)) == (True, True)
-    assert requirement.verdict(planned(UNSEEN)) is None
+    assert requirement.verdict(planned(TWICE)) is None
 
 
 def reversed_quantiles(values, numbers, weights=None):

@@ -12,10 +12,9 @@ from depl.models.problem.instance import (
 )
 from depl.models.problem.laws import Normal
 from depl.models.problem.plan import Bounds, Claims, ClusterData, Plan, PlannedEpoch
-from depl.models.verifier.bounds import bound_without_plan
+from depl.models.verifier.bounds import MOST_PLANS, bound_without_plan
 from depl.models.verifier.laws import Bracket
 from depl.models.verifier.losses import LossFacts
-from depl.models.verifier.plans import MOST_PLANS
 from depl.models.verifier.verify import Kind, verify
 from tests.cases.verifier_scenarios_cases import changed, the
 from tests.problems import atoms, model
@@ -352,7 +351,7 @@ def test_an_undecided_probability_fails_only_if_the_plan_claims_to_be_feasible(
     ("claimed", "most_plans", "ok", "kind", "words"),
     [
         (28 * (1 + 1e-10), 10**6, True, Kind.CHECKED, "plans were listed"),
-        (28 * (1 + 1e-6), 10**6, False, Kind.FAILED, "there is one that costs 28"),
+        (28 * (1 + 1e-6), 10**6, False, Kind.FAILED, "there is a plan that costs 28"),
         (28.0, 1, True, Kind.REPEATED, "nothing here proves it"),
         (0.0, 1, True, Kind.CHECKED, "never negative"),
     ],
