@@ -40,7 +40,8 @@ _NUMBER = re.compile(r"(\d+(?:\.\d+)?)")
 def frame_of(attempts: Iterable[Attempt]) -> Frame:
     """A row for every ``attempt``, with its fields, those of its task, and what `with_references` adds.
 
-    They are in the order of their tasks, whenever they ended; ``sample`` is None under the law.
+    They are in the order of their tasks, whenever they ended. ``question`` numbers the questions, and
+    ``drawn`` is the sample of one under scenarios.
 
     Raises
     ------

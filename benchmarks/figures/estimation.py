@@ -43,14 +43,9 @@ _LEVEL = 0.95
 def loss_band(traces: Traces, metric: str = "loss") -> Figure:
     """Mean and 1 to 99 % band of the runs of the two most frequent schedules (Fig. 2)."""
     figure, (axes,) = panels(1)
-    draw_loss_band(traces, axes, metric)
-    return finished(figure)
-
-
-def draw_loss_band(traces: Traces, axes: Axes, metric: str = "loss") -> None:
-    """The same on axes that are there."""
     draw_losses(axes, trace_curves(traces, metric))
     axes.set_ylabel(metric.replace("_", " "))
+    return finished(figure)
 
 
 def trace_curves(traces: Traces, metric: str = "loss") -> list[LossCurve]:
@@ -73,12 +68,6 @@ def trace_curves(traces: Traces, metric: str = "loss") -> list[LossCurve]:
 def fit_figure(by_model: TracesFit, combinations: TracesFit) -> Figure:
     """Ratios of the model with most of them, p-values of all combinations, most frequent jump (Fig. 4)."""
     figure, axes = panels(3 if by_model.jumps else 2)
-    draw_fits(by_model, combinations, axes)
-    return finished(figure)
-
-
-def draw_fits(by_model: TracesFit, combinations: TracesFit, axes: Sequence[Axes]) -> None:
-    """The same on axes that are there, three if there are jumps and two if there are none."""
     model, fit, jump = most(by_model)
     laws = [fit.law("inverse_gamma"), *([] if fit.best == "inverse_gamma" else [fit.law(fit.best)])]
     draw_density(axes[0], fit.ratios, laws, f"ratio $x$, {model}")
@@ -89,6 +78,7 @@ def draw_fits(by_model: TracesFit, combinations: TracesFit, axes: Sequence[Axes]
         name, found = jump
         draw_density(axes[2], found.jumps, found.laws, f"$\\ell^{{sw}}$, {name}", bins=_BINS)
         set_title(axes[2], "jumps at a switch")
+    return finished(figure)
 
 
 def most(by_model: TracesFit) -> tuple[str, ImprovementFit, tuple[str, SwitchFit] | None]:

@@ -20,7 +20,6 @@ from depl.benchmarks.figures.drawing import Drawing
 from depl.benchmarks.figures.style import (
     HATCHES,
     MODEL_COLOURS,
-    PANEL,
     Style,
     covered,
     finished,
@@ -114,10 +113,10 @@ class Gallery:
             for kind, caption in KINDS.items()
         ]
 
-    def figure(self, kind: str, columns: int = 0, size: tuple[float, float] = PANEL) -> Figure:
+    def figure(self, kind: str, columns: int = 0) -> Figure:
         """One of `KINDS`, as many panels side by side as are told, or without a gap in the last row."""
         parts = self.parts(kind)
-        return _figure(parts, columns or (2 if len(parts) == 4 else 3), size)
+        return _figure(parts, columns or (2 if len(parts) == 4 else 3))
 
     def overview(self) -> Figure:
         """Cost, epochs of the first method, and its loss beside that of another at the middle target."""
@@ -160,8 +159,8 @@ class Gallery:
     def _loss_ratio(self, item: Entry) -> float | None:
         """Expected loss over that of a plan that is proved cheapest; None if there is no positive one."""
         proved = [other for other in self.shown if other.target == item.target and other.proved]
-        best, own = (_expected_loss(one) for one in (proved[0] if proved else None, item))
-        return own / best if own is not None and best is not None and best > 0 else None
+        both = [law_of_end(one.instance, one.plan or Plan()).mean() for one in (item, *proved[:1])]
+        return both[0] / both[1] if proved and both[1] > 0 else None
 
     def _course(self, item: Entry) -> list[Row]:
         """Epochs, and the mean and the ends of the band of the loss after them."""
@@ -205,17 +204,30 @@ class Gallery:
         axes.set_xlabel(_TARGET)
 
     def _draw_bars(self, kind: str, method: str, axes: Axes) -> None:
+        """One stacked bar per target, a part per model bottom up, one scale of all panels (Figs. 7 and 8)."""
         totals: dict[tuple[str, str], float] = {}
         heights: dict[str, dict[str, float]] = {}
         for name, target, model, amount in self._rows(kind):
             totals[name, target] = totals.get((name, target), 0.0) + amount
             if name == method:
                 heights.setdefault(model, {})[target] = amount
-        parts = {model: [own.get(target, 0) for target in self.targets] for model, own in heights.items()}
-        without = [target for target in self.targets if (method, target) not in totals]
-        draw_bars(axes, self.targets, parts, _COLUMNS[kind][-1], without)
-        axes.set_ylim(top=1.08 * max(totals.values(), default=1.0) or 1.0)  # one scale of all panels
+        places, below = range(len(self.targets)), np.zeros(len(self.targets))
+        for index, (name, own) in enumerate(heights.items()):
+            look: dict[str, Any] = {"color": nth(MODEL_COLOURS, index), "hatch": nth(HATCHES, index)}
+            part = np.array([own.get(target, 0) for target in self.targets])
+            axes.bar(places, part, 0.7, below, label=name, edgecolor="white", linewidth=0.5, **look)
+            below = below + part
+        for place, target in enumerate(self.targets):
+            if (method, target) not in totals:
+                at: dict[str, Any] = {"textcoords": "offset points", "rotation": 90, "ha": "center"}
+                axes.annotate("no plan", (place, 0), (0, 4), **at)
+        axes.set_xticks(places, self.targets)
+        axes.set(xlabel=_TARGET, ylabel=_COLUMNS[kind][-1])
+        if kind == "epochs":
+            axes.yaxis.set_major_locator(MaxNLocator(integer=True))
+        axes.set_ylim(top=1.08 * max(totals.values(), default=1.0) or 1.0)
         set_title(axes, self._labels[method])
+        legend_beside(axes)
 
     def _draw_losses(self, target: str, methods: Collection[str], axes: Axes) -> None:
         own = [item for item in self.shown if item.target == target and item.method in methods]
@@ -233,12 +245,8 @@ def _by_model(item: Entry, kind: str) -> Mapping[str, float]:
     return item.epochs_by_model if kind == "epochs" else costs_by_model(item.instance, item.plan or Plan())
 
 
-def _expected_loss(item: Entry | None) -> float | None:
-    return None if item is None or item.plan is None else law_of_end(item.instance, item.plan).mean()
-
-
-def _figure(parts: Sequence[Draw], side_by_side: int, size: tuple[float, float] = PANEL) -> Figure:
-    figure, axes = panels(max(len(parts), 1), side_by_side, size)
+def _figure(parts: Sequence[Draw], side_by_side: int) -> Figure:
+    figure, axes = panels(max(len(parts), 1), side_by_side)
     for draw, panel in zip(parts, axes, strict=False):
         draw(panel)
     return figure
@@ -247,33 +255,6 @@ def _figure(parts: Sequence[Draw], side_by_side: int, size: tuple[float, float] 
 def _shared(figure: Figure) -> Figure:
     """With one legend where there are several panels."""
     return finished(figure, shared=len(figure.axes) > 1)
-
-
-def draw_bars(
-    axes: Axes,
-    targets: Sequence[str],
-    parts: Mapping[str, Sequence[float]],
-    what: str,
-    without: Collection[str] = (),
-) -> None:
-    """Draw one stacked bar per target, a part per model bottom up, one height per target (Figs. 7 and 8).
-
-    ``what`` is counted, such as ``epochs``, which are whole, or ``cost``. It is written where the bar of a
-    target ``without`` a plan would stand.
-    """
-    places, below = range(len(targets)), np.zeros(len(targets))
-    for index, (name, heights) in enumerate(parts.items()):
-        look: dict[str, Any] = {"color": nth(MODEL_COLOURS, index), "hatch": nth(HATCHES, index)}
-        axes.bar(places, heights, 0.7, below, label=name, edgecolor="white", linewidth=0.5, **look)
-        below = below + heights
-    for place, target in enumerate(targets):
-        if target in without:
-            axes.annotate("no plan", (place, 0), (0, 4), textcoords="offset points", rotation=90, ha="center")
-    axes.set_xticks(places, targets)
-    axes.set(xlabel=_TARGET, ylabel=what)
-    if what == "epochs":
-        axes.yaxis.set_major_locator(MaxNLocator(integer=True))
-    legend_beside(axes)
 
 
 def draw_losses(axes: Axes, curves: Sequence[LossCurve], maximum_loss: float | None = None) -> None:

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from depl.benchmarks.analysis.table import Cell, Table
 from depl.benchmarks.figures.drawing import Drawing, add_footer
-from depl.benchmarks.figures.estimation import draw_fits, draw_loss_band, most, p_values, trace_curves
+from depl.benchmarks.figures.estimation import fit_figure, loss_band, most, p_values, trace_curves
 from depl.benchmarks.figures.family import Gallery
 from depl.benchmarks.figures.levels import level_curves, level_points, levels_of, ratio_against_levels
 from depl.benchmarks.figures.style import finished, panels, set_title
@@ -66,13 +66,12 @@ def paper_drawing(
         figure, table = _costs(gallery, own)
     else:
         figure, table = gallery.figure(kind, _COLUMNS), gallery.table(kind)
-    return _finished(number, family, figure, table, shared=True)
+    return _named(number, family, finished(figure, shared=True), table)
 
 
 def training_drawing(number: int, traces: Traces, family: str) -> Drawing:
     """Fig. 2, or Fig. 4; refused where nothing could be fitted."""
-    rng = np.random.default_rng(_SEED)
-    return _finished(number, family, *_training(number, traces, rng, _RESAMPLES), shared=False)
+    return _named(number, family, *_training(number, traces, np.random.default_rng(_SEED), _RESAMPLES))
 
 
 def training_drawings(
@@ -82,7 +81,7 @@ def training_drawings(
     drawings = []
     for number, name in zip(TRAINING, ("loss", "fits"), strict=True):
         figure, table = _training(number, traces, rng, resamples)
-        add_footer(finished(figure), f"traces {family}, {len(traces.runs)} runs; {here().source_words}")
+        add_footer(figure, f"traces {family}, {len(traces.runs)} runs; {here().source_words}")
         caption = f"{family}: {_KNOWN[number][1]} (as Fig. {number})."
         drawings.append(Drawing(f"{family}-training-{name}", caption, figure, table))
     return drawings
@@ -102,12 +101,9 @@ def _gallery(family: str, attempts: Sequence[Attempt], methods: Sequence[str]) -
     raise InvalidInputError(f"hold no plan of {', '.join(methods)} on the family {family!r}", "attempts")
 
 
-def _finished(number: int, family: str, figure: Figure, table: Table, shared: bool) -> Drawing:
-    """Titles that fit, one legend where panels share it, and room for it."""
-    for axes in figure.axes:
-        set_title(axes, axes.get_title(loc="left").replace("\n", " "))
+def _named(number: int, family: str, figure: Figure, table: Table) -> Drawing:
     caption = f"Fig. {number} of the paper, {_KNOWN[number][1]}; here {family}."
-    return Drawing(f"paper-figure-{number}", caption, finished(figure, shared), table)
+    return Drawing(f"paper-figure-{number}", caption, figure, table)
 
 
 def _costs(gallery: Gallery, attempts: Sequence[Attempt]) -> tuple[Figure, Table]:
@@ -129,19 +125,16 @@ def _costs(gallery: Gallery, attempts: Sequence[Attempt]) -> tuple[Figure, Table
 def _training(number: int, traces: Traces, rng: np.random.Generator, resamples: int) -> tuple[Figure, Table]:
     """Fig. 2 or 4 as it is drawn, and its numbers."""
     if number == TRAINING[0]:
-        figure, (axes,) = panels(1)
-        draw_loss_band(traces, axes)
         rows = [
             (curve.label, *point)
             for curve in trace_curves(traces)
             for point in zip(curve.epochs, curve.mean, curve.lower, curve.upper, strict=True)
         ]
-        return figure, Table(("plan", "epoch", "mean", "lower", "upper"), tuple(rows))
+        return loss_band(traces), Table(("plan", "epoch", "mean", "lower", "upper"), tuple(rows))
     by_model = fit_traces(traces, rng, FitBy.MODEL, resamples=resamples)
     by_schedule = fit_traces(traces, rng, FitBy.SCHEDULE, resamples=resamples)
-    figure, places = panels(3 if by_model.jumps else 2)
-    draw_fits(by_model, by_schedule, places)
-    return figure, Table(("panel", "name", "value"), tuple(_fit_rows(by_model, by_schedule)))
+    values = tuple(_fit_rows(by_model, by_schedule))
+    return fit_figure(by_model, by_schedule), Table(("panel", "name", "value"), values)
 
 
 def _fit_rows(by_model: TracesFit, by_schedule: TracesFit) -> Iterator[tuple[Cell, ...]]:

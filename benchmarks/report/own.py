@@ -105,26 +105,29 @@ def _against(name: str, costs: Frame) -> Table:
 
 def _groups(own: Frame) -> Table:
     """By every label that has several values: ratios, the worst mean first."""
-    columns = ["label", "value", "attempts", "compared", "mean", "largest", "no plan"]
-    found = [pd.DataFrame(columns=columns)]
+    found = []
     for label, values in pd.DataFrame(list(own["labels"]), index=own.index).items():
         told = values.dropna().astype(str).str.removesuffix(".0")
         if told.nunique() in _VALUES:
             groups = own.loc[told.index].groupby(told, sort=False)
-            parts = (
-                groups["over"].agg(["size", "count", "mean", "max"]).assign(missed=groups["unserved"].sum())
+            parts = groups.agg(
+                attempts=("over", "size"),
+                compared=("over", "count"),
+                mean=("over", "mean"),
+                largest=("over", "max"),
+                **{"no plan": ("unserved", "sum")},
             )
-            found.append(parts.reset_index(names="value").assign(label=label)[["label", "value", *parts]])
-            found[-1].columns = columns
-    rows = pd.concat(found[1:] or found).sort_values("mean", ascending=False, kind="stable")
-    return Table.of(rows.head(GROUPS))
+            found.append(parts.reset_index(names="value").assign(label=label))
+    if not found:
+        return Table(("label", "value"))
+    rows = pd.concat(found).sort_values("mean", ascending=False, kind="stable").head(GROUPS)
+    return Table.of(rows.set_index("label").reset_index())
 
 
 def _worst(own: Frame, costs: Frame) -> Table:
     """Some without a plan where there is one, half of the list at most, and those that cost most."""
-    own = own.assign(
-        excess=ratio(own["cost"], own["cheapest"]), by=costs.idxmin(axis=1).reindex(own["question"]).array
-    )
+    by = costs.idxmin(axis=1).reindex(own["question"]).array
+    own = own.assign(by=by, excess=ratio(own["cost"], own["cheapest"]))
     own["loss"] = own[["over", "excess"]].max(axis=1)
     able = own[(own["fate"] != "refused") & own["feasible"]]
     costly = able[able["loss"] > 1 + EXACTLY].sort_values("loss", ascending=False, kind="stable")
