@@ -23,9 +23,8 @@ from depl.fitting import fit
 from depl.instances.setups import load_setup
 from depl.instances.training.recorded import recorded_counterfactuals, recorded_traces
 from depl.models.estimation.binomial import binomial_p_values
-from depl.models.policy.counted import counted
 from depl.models.policy.dynamic import FAILURE_FACTOR, Actions, Price, Table, failed
-from depl.models.policy.follow import replay
+from depl.models.policy.follow import counted, replay
 from depl.models.policy.grid import Expectations, Grid
 from depl.models.policy.planning import solve_policy
 from depl.models.policy.process import Process, Training, process

@@ -22,7 +22,6 @@ from depl.models.foundation.deadline import OutOfTimeError, deadline, now
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.foundation.users_code import exits_are_errors
 from depl.models.foundation.wording import probability
-from depl.models.policy.counted import Kind, counted, extents, kind_of, latest_starts
 from depl.models.policy.dynamic import (
     Price,
     StaticPlan,
@@ -38,6 +37,7 @@ from depl.models.policy.dynamic import (
     upper,
     walk,
 )
+from depl.models.policy.follow import Kind, counted, extents, kind_of, latest_starts
 from depl.models.policy.grid import Expectations, Grid
 from depl.models.policy.process import Process
 from depl.models.policy.request import Request, policy_of, restriction, trains, wider

@@ -18,7 +18,7 @@ from depl.benchmarks.studies.closed_loop import (
     reset_rule,
     told,
 )
-from depl.models.policy.counted import counted
+from depl.models.policy.follow import counted
 from depl.models.policy.planning import solve_policy
 from depl.models.problem.laws import Forbidden, Zero
 from depl.models.problem.policy import STOP

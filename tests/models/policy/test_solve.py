@@ -12,11 +12,10 @@ import depl
 from depl.instances.setups import load_setup
 from depl.instances.training.recorded import recorded_traces
 from depl.models.foundation.errors import NotCoveredError
-from depl.models.policy import counted as counting
+from depl.models.policy import follow as counting
 from depl.models.policy import planning, request
-from depl.models.policy.counted import counted
 from depl.models.policy.dynamic import Price, Table
-from depl.models.policy.follow import simulate
+from depl.models.policy.follow import counted, simulate
 from depl.models.policy.grid import Grid
 from depl.models.policy.planning import Caps, capped, proxy, solve_policy
 from depl.models.policy.process import keeps_time, process

@@ -10,7 +10,7 @@ import pytest
 
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.policy import planning
-from depl.models.policy.counted import counted
+from depl.models.policy.follow import counted
 from depl.models.policy.planning import solve_policy
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import Lognormal, Normal
