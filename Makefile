@@ -99,8 +99,8 @@ newest: $(DEV) ## the wheel with the newest version of every dependency: --json,
 	venv/bin/python -m pytest $(NEWEST) --deselect $(LINKS) || tests=$$?; \
 	venv/bin/python -m pytest -m slow $(QUIET) && exit $$tests
 
-bench: $(EDITABLE) ## run the studies that measure (STUDIES="a b" for some) and print the table
-	@$(BIN) -m depl bench run $(STUDIES)
+bench: $(DEV) ## record all studies at this commit (STUDIES="a b" for some); again, to go on where it stopped
+	@$(BIN) -m depl bench record $(STUDIES) --workers $(WORKERS)
 	@$(BIN) -m depl bench table
 
 build: $(DEV) ## the wheel and the source archive, into dist

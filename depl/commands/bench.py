@@ -233,6 +233,34 @@ def resume(options: Options) -> Answer:
     return _told([write_recorded(study, attempts, jobs, path)], 1, path)
 
 
+@bench.command("""\
+depl bench record --workers 2                # all studies at this commit; again, to go on
+depl bench record ratios paper
+""")
+@argument("[STUDY]...", "only these; default: all", name="studies", shell_complete=_STUDIES)
+@_workers
+@given.as_json("what was recorded")
+def record(options: Options) -> Answer:
+    """Record studies anew, sweeps and measurements, in the place of the committed records and attempts."""
+    from depl.benchmarks.measure.recording import left
+    from depl.benchmarks.measure.tasks import jobs_of
+
+    todo, workers, done = left(options.studies), _asked_workers(options), []
+    for item in todo:
+        with item.opened() as store:
+            jobs = jobs_of(store.request)
+            content, attempts = _attempted(store, jobs, workers, item.study.name)
+        if content["interrupted"]:
+            break
+        item.finish(attempts, jobs)
+        done.append(item.study.name)
+    lacking = [item.study.name for item in todo[len(done) :]]
+    aside = f"Stopped; the same command goes on with {', '.join(lacking)}" if lacking else ""
+    code = ExitCode.STOPPED if lacking else ExitCode.ANSWERED
+    told = f"recorded: {', '.join(done) or 'nothing, as all is recorded at this commit'}"
+    return Answer(told, code, as_json({"recorded": done, "lacking": lacking}), aside)
+
+
 def _asked_workers(options: Options) -> Workers:
     from depl.benchmarks.measure.sweep import workers_of
 

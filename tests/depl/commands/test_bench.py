@@ -9,12 +9,13 @@ import pytest
 
 from depl.benchmarks import __main__ as older_spelling
 from depl.benchmarks.figures import paper as training
-from depl.benchmarks.measure import catalogue, results, store, sweep
+from depl.benchmarks.measure import catalogue, provenance, recording, results, store, sweep
 from depl.benchmarks.measure.provenance import Commit
 from depl.benchmarks.measure.registry import Goal, Study
 from depl.benchmarks.measure.solving import attempt
 from depl.benchmarks.measure.store import read_attempts, read_file
 from depl.benchmarks.report.claims import CLAIMS
+from depl.benchmarks.studies.sweeps import STUDIES
 from depl.cli import main
 from depl.commands import bench_report
 from tests.cases.attempts_factory import attempt_of
@@ -276,6 +277,41 @@ def test_a_measurement_is_a_record_with_goals_that_its_seed_repeats_and_an_inter
     assert results.read_all(tmp_path)[0].values == drawn.values
     code, _, message = ask("bench", "run", "tiny", "--seed", 4, *out)
     assert (code, "'tiny' always takes the seed 3" in message) == (2, True)
+
+
+@pytest.mark.usefixtures("studies")
+def test_what_no_record_of_this_commit_speaks_of_is_recorded_and_what_was_begun_goes_on(
+    tmp_path, monkeypatch, ask
+):
+    places = (store, "RECORDED"), (store, "RESULTS"), (results, "RESULTS"), (recording, "RECORDED")
+    for module, name in places:
+        monkeypatch.setattr(module, name, tmp_path)
+    commits, alone = [Commit(id="a" * 40, dirty=True)], sweep.attempt_alone
+    found, (sweeps,) = catalogue.all_studies(), [row for row in STUDIES if row.name == "scaling-scenarios"]
+    few = dataclasses.replace(
+        sweeps, draws=lambda: sweeps.instances()[:1], configurations=sweeps.configurations[:1]
+    )
+    for module in (catalogue, recording, results):
+        monkeypatch.setattr(module, "all_studies", lambda: {**found, few.name: few})
+    monkeypatch.setattr(catalogue, "all_suites", lambda: {few.name: few})
+    monkeypatch.setattr(recording, "here", lambda: changed(provenance.here(), commit=commits[-1]))
+    monkeypatch.setattr(
+        sweep, "attempt_alone", lambda job, process: changed(alone(job, process), commit=commits[-1])
+    )
+    code, _, complaint = ask("bench", "record", "tiny")
+    assert (code, "commit what was changed" in complaint) == (2, True)
+    commits.append(Commit(id="a" * 40, dirty=False))
+    assert ask("bench", "record", "tiny", few.name)[:2] == (0, f"recorded: tiny, {few.name}\n")
+    assert {row.commit for row in read_attempts(few.name)} == {commits[-1]}
+    code, text, aside = ask("bench", "record", "--json")
+    assert (code, json.loads(text)) == (4, {"recorded": ["anew"], "lacking": ["stopped"]})
+    assert "the same command goes on with stopped" in aside
+    (seed,) = (row.seed for row in results.read_all(tmp_path) if row.case == "anew")
+    commits.append(Commit(id="b" * 40, dirty=False))
+    assert ask("bench", "record", "anew")[1] == "recorded: anew\n"
+    again = next(row for row in results.read_all(tmp_path) if row.case == "anew")
+    assert (again.commit, [row.seed for row in again.earlier]) == (commits[-1], [seed])
+    assert ask("bench", "record", "anew")[1].startswith("recorded: nothing, as all is recorded")
 
 
 @pytest.fixture
