@@ -19,6 +19,7 @@ from depl.benchmarks.measure.store import (
     recorded,
     write_attempts,
 )
+from depl.benchmarks.measure.tasks import jobs_of
 from depl.models.foundation.errors import InvalidInputError
 
 
@@ -44,6 +45,19 @@ class Recording(NamedTuple):
                 "holds attempts of another commit; remove it to begin anew", str(self.path)
             )
         return store
+
+    def jobs(self, store: Store) -> list[Job]:
+        """What is to be run, begun or not.
+
+        Raises
+        ------
+        InvalidInputError
+            If the file does not say what it was made for.
+        """
+        if store.request is None:
+            message = "does not say what it was made for; remove it to begin anew"
+            raise InvalidInputError(message, str(self.path))
+        return jobs_of(store.request)
 
     def finish(self, attempts: Iterable[Attempt], jobs: Sequence[Job]) -> None:
         """Put what was recorded in the place of what was before, with its record if the study has one."""

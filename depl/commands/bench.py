@@ -243,12 +243,11 @@ depl bench record ratios paper
 def record(options: Options) -> Answer:
     """Record studies anew, sweeps and measurements, in the place of the committed records and attempts."""
     from depl.benchmarks.measure.recording import left
-    from depl.benchmarks.measure.tasks import jobs_of
 
     todo, workers, done = left(options.studies), _asked_workers(options), []
     for item in todo:
         with item.opened() as store:
-            jobs = jobs_of(store.request)
+            jobs = item.jobs(store)
             content, attempts = _attempted(store, jobs, workers, item.study.name)
         if content["interrupted"]:
             break
