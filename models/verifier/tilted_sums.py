@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 from scipy.special import zeta
 
@@ -61,13 +60,7 @@ _SAMPLING = 1e-10
 geometrically, so those of all samples are about its square; the repetition measures that without proof."""
 _FINEST_LEVEL = 12  # doublings of 64 samples, by hand: sharper peaks are rounded, whose bracket is wider
 _MANY_PRODUCTS, _MOST_PRODUCTS = 1_000_000, 200_000_000
-_MOST_CELLS, _MOST_FOLDED = 2**20, 2**24  # 8 and 128 MiB for an array of doubles
-_MANY = 200
-"""Increments of one law from which their factors are interpolated: set by hand. A series takes 33 factors."""
-_DEGREES = (16, 64)  # of a series, doubled between, by hand: what needs more is computed factor by factor
-_SERIES_ROUNDING = 1e-14
-"""Size of the last quarter of the coefficients of a series, relative to the greatest: about a hundred
-roundings. No proof; the repetition has other factors, and its difference counts as an error."""
+_MOST_FOLDED = 2**24  # cells of a period, 128 MiB of doubles
 
 
 def tilted_tail(increments: Sequence[Increment], gap: float) -> Bracket | None:
@@ -231,21 +224,21 @@ class _Sum:
     ) -> tuple[ComplexArray, FloatArray, float] | None:
         """The first ``size`` values, their decay (without atoms, which revive) and log E exp(tilt * sum)."""
         total, decay, log_moment = np.ones(size, dtype=complex), np.ones(size), 0.0
-        rows = max(1, _MOST_CELLS // size)
         for law, pairs in self._by_law.items():
-            waves = _Waves(law, tilt, period, size, refinement)
-            factors, counts = np.array(pairs).T
-            series = _series(waves, factors) if is_smooth(law) and len(pairs) >= _MANY else None
-            for first in range(0, len(pairs), rows):
-                part = slice(first, first + rows)
-                found = waves.rows(factors[part]) if series is None else series.rows(factors[part])
+            waves, level = _Waves(law, tilt, period, size, refinement), 0
+            for factor, count in pairs:
+                shift = float(_profile(law).cumulants(np.array([tilt * factor]))[0][0])
+                if is_smooth(law):
+                    found, level = waves.of_samples(factor, shift, level)
+                else:
+                    found = waves.of_points(factor, shift)
                 if found is None:
                     return None
-                shifts = _profile(law).cumulants(tilt * factors[part])[0] if series is None else 0.0
-                log_moment += float(counts[part] @ (found[:, -1].real + shifts))
-                powers = found[:, :-1] ** counts[part][:, None].astype(int)
-                total *= powers.prod(axis=0)
-                decay *= 1.0 if is_discrete(law) else np.abs(powers).prod(axis=0)
+                mass = float(found[0].real)
+                log_moment += count * (math.log(mass) + shift)
+                powers = (found / mass) ** count
+                total *= powers
+                decay *= 1.0 if is_discrete(law) else np.abs(powers)
         return total, decay, log_moment
 
     def _amplified(self, start: float, tilt: float, period: float) -> float:
@@ -284,7 +277,10 @@ _END_WEIGHTS = np.linalg.solve(np.power.outer(_POWERS, _POWERS).T, -zeta(-_POWER
 
 
 class _Waves(NamedTuple):
-    """Transforms under a tilt of increments of one law, at j / period, j = 0, ..., size - 1."""
+    """Transforms under a tilt of increments of one law, at j / period, j = 0, ..., size - 1.
+
+    They are divided by exp(shift), the interpolated moment.
+    """
 
     law: Law
     tilt: float
@@ -292,25 +288,7 @@ class _Waves(NamedTuple):
     size: int
     refinement: int
 
-    def rows(self, factors: FloatArray) -> ComplexArray | None:
-        """Of one copy for each factor, divided by the mass.
-
-        The last column is its logarithm, less that of the interpolated moment.
-        """
-        rows = np.empty((len(factors), self.size + 1), dtype=complex)
-        shifts, level = _profile(self.law).cumulants(self.tilt * factors)[0], 0
-        for row, factor, shift in zip(rows, factors.tolist(), shifts.tolist(), strict=True):
-            if is_smooth(self.law):
-                values, level = self._of_samples(factor, shift, level)
-            else:
-                values = self._of_points(factor, shift)
-            if values is None:
-                return None
-            mass = float(values[0].real)
-            row[:-1], row[-1] = values / mass, math.log(mass)
-        return rows
-
-    def _of_points(self, factor: float, shift: float) -> ComplexArray | None:
+    def of_points(self, factor: float, shift: float) -> ComplexArray | None:
         """Of atoms, or of a density on an interval."""
         longest = 4.0 * self.period / (self.size * abs(factor) * (1 + self.refinement))
         if number_of_points(self.law, longest) * self.size > _MOST_PRODUCTS:
@@ -319,7 +297,7 @@ class _Waves(NamedTuple):
         weights = weights * np.exp(self.tilt * factor * points - shift)
         return _wave_sums(factor * points / self.period, weights, self.size)
 
-    def _of_samples(self, factor: float, shift: float, level: int) -> tuple[ComplexArray | None, int]:
+    def of_samples(self, factor: float, shift: float, level: int) -> tuple[ComplexArray | None, int]:
         """Of a density, and how finely it is sampled: uniformly, or geometrically where that takes fewer.
 
         Samples suffice when leaving out every second one changes nothing visible: the error of the full set
@@ -355,43 +333,6 @@ class _Waves(NamedTuple):
             spacings = np.full(len(values), step)
         exponents = distribution(self.law).logpdf(values / factor) + self.tilt * values - shift
         return values / self.period, np.exp(exponents) * (spacings / abs(factor))
-
-
-class _Series(NamedTuple):
-    """Rows for many factors of one sign as Chebyshev series in their logarithms."""
-
-    coefficients: ComplexArray
-    centre: float
-    radius: float
-
-    def rows(self, factors: FloatArray) -> ComplexArray:
-        """Values at factors of shape (n,); the last column is the logarithm of the whole moment."""
-        places = np.clip((np.log(np.abs(factors)) - self.centre) / self.radius, -1.0, 1.0)
-        return np.asarray(chebyshev.chebvander(places, len(self.coefficients) - 1) @ self.coefficients)
-
-
-def _series(waves: _Waves, factors: FloatArray) -> _Series | None:
-    """What `_Waves.rows` gives, over the range of some factors; None if these are not enough."""
-    if not (np.sign(factors) == np.sign(factors[0])).all():
-        return None
-    logarithms = np.log(np.abs(factors))
-    low, high = float(logarithms.min()), float(logarithms.max())
-    centre, radius = (low + high) / 2, max((high - low) / 2, 1e-6)
-    degree, most = ((2 + waves.refinement) * number // 2 for number in _DEGREES)
-    while degree <= most:
-        places = chebyshev.chebpts1(degree + 1)
-        at = math.copysign(1.0, factors[0]) * np.exp(centre + radius * places)
-        rows = waves.rows(at)
-        if rows is None:
-            return None
-        rows[:, -1] += _profile(waves.law).cumulants(waves.tilt * at)[0]
-        weights = chebyshev.chebvander(places, degree).T * (2.0 / (degree + 1))
-        weights[0] /= 2.0
-        coefficients = weights @ rows
-        if np.abs(coefficients[-(degree // 4) :]).max() <= _SERIES_ROUNDING * np.abs(coefficients).max():
-            return _Series(coefficients, centre, radius)
-        degree *= 2
-    return None
 
 
 def _transformed(turns: FloatArray, weights: FloatArray, size: int, uniform: bool) -> ComplexArray | None:

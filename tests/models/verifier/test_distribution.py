@@ -157,25 +157,6 @@ def test_kept_transforms_answer_only_what_they_answer_well():
         assert_tight(found, stats.norm.sf(quantile), 2e-9 if quantile < 10 else 2.0)
 
 
-def test_a_long_sum_has_the_same_tail_as_with_every_factor_by_itself(monkeypatch):
-    law = InverseGamma(mean=1.0, variance=0.1)
-    factors = [Fraction(-round(1e6 / (10 + k) ** 0.5), 10**6) for k in range(210)]
-    items = [Increment(factor, law, 1 + (k == 7)) for k, factor in enumerate(factors)]
-    gap = float(sum(factors)) + 0.5 * float(sum(f * f for f in factors)) ** 0.5 * 0.1**0.5
-    asked = []
-    samples = tilted_sums._Waves._of_samples
-    monkeypatch.setattr(tilted_sums._Waves, "_of_samples", lambda *given: asked.append(1) or samples(*given))
-    quick = tilted_tail(items, gap)
-    few = len(asked)
-    monkeypatch.setattr(tilted_sums, "_MANY", 10_000)
-    tilted_sums._summed.cache_clear()
-    slow = tilted_tail(items, gap)
-    assert few < len(asked) - few
-    assert 0 < quick.lower <= slow.upper
-    assert slow.lower <= quick.upper < 1
-    assert float(quick.upper) == pytest.approx(float(slow.upper), rel=2e-9)
-
-
 def test_samples_of_a_narrow_law_are_summed_one_by_one_where_a_period_has_too_many_cells():
     """Folding these samples into cells of a period would take 75 GiB."""
     turns, weights, size = 0.25 + 1e-10 * np.arange(200), np.linspace(1, 2, 200), 2**13
