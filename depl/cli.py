@@ -33,9 +33,15 @@ OTHERS = {
     "learning and setting up": ("demo", "lessons", "warm-up", "completion"),
 }
 
-_NAMES = {"figures": "paper_figures"}
+_MODULES = {
+    "plans": ("solve", "check", "explain", "front", "report", "replan", "program"),
+    "runs": ("traces", "diagnose", "fit", "certify"),
+    "tools": ("methods", "lessons", "warm-up", "completion"),
+    "paper_figures": ("figures",),
+}
+_PLACES = {name: module for module, names in _MODULES.items() for name in names}
 COMMANDS = {
-    name: "depl.commands.{0}:{0}".format(_NAMES.get(name, name.replace("-", "_")))
+    name: f"depl.commands.{_PLACES.get(name, name)}:{name.replace('-', '_')}"
     for name in (*FIRST, *chain.from_iterable(OTHERS.values()))
 }
 """Every command: its module, and its name there. Only what is asked for is imported."""

@@ -49,7 +49,7 @@ _ENDED = 6.0
 _PATIENCE = 20.0
 """Wall seconds that are waited for one CPU second, on a machine that is shared."""
 _LIBRARIES = "cvxpy highspy matplotlib.figure matplotlib.backends.backend_svg pyomo.environ scipy.stats"
-_COMMANDS = "front knapsack policy program replan report solve"
+_COMMANDS = "knapsack plans policy"
 _IMPORTED = (
     *_LIBRARIES.split(),
     *(f"depl.commands.{name}" for name in _COMMANDS.split()),

@@ -71,7 +71,7 @@ depl figures --paper 9 --family paper-alexnet-deadline --json
 )
 @option("--out DIR", "where to write", default=".")
 @given.as_json("the values and what is printed about them")
-def paper_figures(options: Options) -> Answer:
+def figures(options: Options) -> Answer:
     """Draw a figure of the paper again, beside what the paper prints about it.
 
     It has the layout of the paper, and is drawn from recorded attempts or from yours. The paper publishes no

@@ -21,7 +21,7 @@ from depl.commands import options as given
 from depl.commands.answer import Answer, code_of
 from depl.commands.options import Options, option
 from depl.commands.printable import as_json, fields, printable
-from depl.commands.traces import RUNS, choices_of, fresh_words, import_, log_words, lost_runs, of_logs
+from depl.commands.runs import RUNS, choices_of, fresh_words, import_, log_words, lost_runs, of_logs
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.names import advice
 from depl.models.solving.defaults import DEFAULT_METHOD
@@ -309,7 +309,7 @@ def _answer(
     options: Options, read: Imported, instance: depl.Instance, result: depl.Result, shown: bool
 ) -> Answer:
     """What was read, unless it was shown before, and decided; the plan, and what comes next."""
-    from depl.commands.fit import advice_on
+    from depl.commands.plans import advice_on
     from depl.models.evaluation.traced_law import runs_to_carry
     from depl.showing import facts, view
 

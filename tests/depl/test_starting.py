@@ -52,7 +52,7 @@ SLOW = (
     "scipy.special",
     "numba.core.types",
     "depl.models.solving.solve",
-    "depl.commands.solve",
+    "depl.commands.plans",
 )
 
 

@@ -8,7 +8,7 @@ import shutil
 import numpy as np
 import pytest
 
-from depl.commands import fit
+from depl.commands import runs
 from depl.instances.spent_promise import promised_plan, spent_promise
 from depl.models.estimation import instance as fitted
 from depl.models.policy import planning
@@ -74,7 +74,7 @@ def begun(traces):
 @pytest.fixture
 def here(documents, tmp_path, monkeypatch):
     """A copy of the folder, in which commands are called, with few resamples and cells of a grid."""
-    monkeypatch.setattr(fit, "_RESAMPLES", 19)
+    monkeypatch.setattr(runs, "_RESAMPLES", 19)
     monkeypatch.setattr(fitted, "_RESAMPLES", 9)
     monkeypatch.setattr(planning, "GRIDS", (128,))  # losses of tiny instances lie on tenths
     for path in documents.iterdir():

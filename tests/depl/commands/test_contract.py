@@ -17,7 +17,7 @@ from depl.cli import COMMANDS, FIRST, ROOT, main, parsed
 from depl.commands import options
 from depl.commands.answer import ExitCode
 from depl.commands.paper_figures import PRINTED
-from depl.commands.traces import TOOLS as DECLARED
+from depl.commands.runs import TOOLS as DECLARED
 from depl.instances.reductions import REDUCTIONS
 from depl.instances.reductions.to_planning import REACHING
 from depl.instances.shipped import full_names
@@ -65,8 +65,10 @@ def test_help_and_every_slip_load_click_and_the_command_alone_and_end_with_their
     answered = [not words or words[-1] in ("--help", "--version") for words in lines]
     assert codes == [0 if well else 2 for well in answered]
     assert set(loaded) - sys.stdlib_module_names == {"depl", "click"}
-    others = {COMMANDS[name].partition(":")[0] for name in set(COMMANDS) - {*FIRST, "traces"}}
-    assert not others & set(early)  # fit takes traces as it does
+    first, others = (
+        {COMMANDS[name].partition(":")[0] for name in some} for some in (FIRST, {*COMMANDS} - {*FIRST})
+    )
+    assert not (others - first) & set(early)
 
 
 def test_the_first_screen_has_at_most_twenty_lines_and_every_command(ask):
@@ -151,7 +153,7 @@ def test_commands_are_functions_of_their_options_and_import_what_names_a_method_
 
 
 def test_a_command_that_cannot_be_imported_is_an_internal_error(monkeypatch, capsys):
-    monkeypatch.setitem(sys.modules, "depl.commands.explain", None)
+    monkeypatch.setitem(sys.modules, "depl.commands.plans", None)
     assert main(["explain", "tiny", "plan.json"]) == ExitCode.INTERNAL
     assert "ModuleNotFoundError" in capsys.readouterr().err
 

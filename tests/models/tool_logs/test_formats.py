@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from depl.cli import parsed
-from depl.commands.traces import TOOLS as DECLARED
-from depl.commands.traces import choices_of
+from depl.commands.runs import TOOLS as DECLARED
+from depl.commands.runs import choices_of
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.tool_logs.finding import read_logs
 from depl.models.tool_logs.importing import import_logs
