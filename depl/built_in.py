@@ -6,12 +6,10 @@ of them together take a second to import, and most solves run one or two.
 
 import functools
 import importlib
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from depl.models.foundation.later import Deferred
 from depl.models.solving.methods import Meaning, Method, Proof, Registered, ship
-from depl.models.solving.options import Option
 
 if TYPE_CHECKING:  # they come with numpy and scipy
     from depl.models.problem.instance import Instance
@@ -25,7 +23,27 @@ def register_all() -> None:
     ship(BUILT_IN)
 
 
-def _with_fallback(method: Deferred) -> Method:
+def _method(
+    name: str,
+    place: str,
+    summary: str,
+    proof: Proof = Proof.NOTHING,
+    *,
+    fallback: bool = False,
+    options: bool = False,
+    **more: Any,
+) -> Registered:
+    """A method at a place; with ``options`` its module lists them."""
+    module, _, function = f"depl.{place}".rpartition(".")
+    method: Method = Deferred(module, function)
+    if fallback:
+        method = _with_fallback(method)
+    if options:
+        more["listed"] = lambda: tuple(importlib.import_module(module).OPTIONS)
+    return Registered(name, method, summary, proof=proof, shipped=True, **more)
+
+
+def _with_fallback(method: Method) -> Method:
     """The method, which under a time limit returns a greedy plan where it ends without one."""
 
     @functools.wraps(method)
@@ -37,112 +55,93 @@ def _with_fallback(method: Deferred) -> Method:
     return run
 
 
-def _options(module: str) -> Callable[[], tuple[Option, ...]]:
-    """The options of a method, which its module lists."""
-    return lambda: tuple(importlib.import_module(module).OPTIONS)
-
+_SINGLE = "one cluster and one dataset"
 
 BUILT_IN = (
-    Registered(
+    _method(
         "enumerate",
-        Deferred("depl.models.exact.listing", "enumerate_plans"),
+        "models.exact.listing.enumerate_plans",
         "Cheapest plan by a list of all;"
         " proves optimality, and infeasibility (inside the support of traces).",
+        Proof.OPTIMUM,
         memory=True,
-        proof=Proof.OPTIMUM,
-        shipped=True,
     ),
-    Registered(
+    _method(
         "expected-greedy",
-        Deferred("depl.heuristics.baselines.best_expected", "expected_greedy"),
+        "heuristics.baselines.best_expected.expected_greedy",
         "Fewest epochs of the sequence with the lowest expected loss"
         " whose certified quantile meets the target.",
-        proof=Proof.NOTHING,
-        needs="one cluster and one dataset",
-        shipped=True,
+        needs=_SINGLE,
     ),
-    Registered(
+    _method(
         "expected-cost",
-        Deferred("depl.heuristics.baselines.best_expected", "expected_cost"),
+        "heuristics.baselines.best_expected.expected_cost",
         "Cheapest plan under a target for the expected loss, tightened until the certified quantile holds.",
-        proof=Proof.NOTHING,
-        needs="one cluster and one dataset",
-        shipped=True,
+        needs=_SINGLE,
     ),
-    Registered(
+    _method(
         "auto",
-        Deferred("depl.heuristics.auto.method", "auto"),
+        "heuristics.auto.method.auto",
         "Exact search, a greedy plan and the loop in turn; the cheapest plan, and the best proved bound.",
+        Proof.OPTIMUM,
         memory=True,
-        proof=Proof.OPTIMUM,
-        shipped=True,
     ),
-    Registered(
+    _method(
         "depl",
-        _with_fallback(Deferred("depl.heuristics.depl.method", "depl")),
+        "heuristics.depl.method.depl",
         "Data, models and resources in turn, each ranked by a bound;"
         " certified plans, a proved gap, any size.",
-        proof=Proof.BOUND,
-        shipped=True,
+        Proof.BOUND,
+        fallback=True,
     ),
-    Registered(
+    _method(
         "depl-paper",
-        Deferred("depl.heuristics.paper.loop", "depl_paper"),
+        "heuristics.paper.loop.depl_paper",
         "DepL as printed: data, models and resources one after the other, with blacklists and ways back.",
-        listed=_options("depl.heuristics.paper.loop"),
+        options=True,
         version=2,
-        proof=Proof.NOTHING,
         needs="cvxpy",
-        shipped=True,
     ),
-    Registered(
+    _method(
         "density-greedy",
-        Deferred("depl.heuristics.baselines.density", "density_greedy"),
+        "heuristics.baselines.density.density_greedy",
         "The knapsack heuristic by value density: expected fall of the loss per priced cost, then repaired.",
-        proof=Proof.NOTHING,
-        shipped=True,
     ),
-    Registered(
+    _method(
         "fastest-cluster",
-        Deferred("depl.heuristics.baselines.peers", "fastest_cluster"),
+        "heuristics.baselines.peers.fastest_cluster",
         "One model with all data on the cluster where it is fastest, in the fewest certified epochs.",
-        proof=Proof.NOTHING,
-        shipped=True,
     ),
-    Registered(
+    _method(
         "random",
-        Deferred("depl.heuristics.baselines.peers", "random_drafts"),
+        "heuristics.baselines.peers.random_drafts",
         "The best of many random plans, each with as few epochs as are certified and the cheapest resources.",
-        listed=_options("depl.heuristics.baselines.peers"),
-        proof=Proof.NOTHING,
-        shipped=True,
+        options=True,
     ),
-    Registered(
+    _method(
         "exact",
-        _with_fallback(Deferred("depl.models.exact.law", "exact")),
+        "models.exact.law.exact",
         "Cheapest plan under the law by exact search; proves optimality and infeasibility.",
-        proof=Proof.OPTIMUM,
-        shipped=True,
+        Proof.OPTIMUM,
+        fallback=True,
     ),
-    Registered(
+    _method(
         "milp",
-        Deferred("depl.models.programs.methods", "milp"),
+        "models.programs.methods.milp",
         "Cheapest plan under scenarios by a mixed-integer program, HiGHS or SCIP; proves it.",
+        Proof.OPTIMUM,
+        options=True,
         meaning=Meaning.SCENARIOS,
-        listed=_options("depl.models.programs.methods"),
-        proof=Proof.OPTIMUM,
         needs="Pyomo and HiGHS",
         rows=True,
-        shipped=True,
     ),
-    Registered(
+    _method(
         "scenario-search",
-        Deferred("depl.models.exact.counted", "scenario_search"),
+        "models.exact.counted.scenario_search",
         "Cheapest plan under scenarios by exact search; proves optimality and infeasibility.",
+        Proof.OPTIMUM,
         meaning=Meaning.SCENARIOS,
         memory=True,
-        proof=Proof.OPTIMUM,
-        shipped=True,
     ),
 )
 """Each with the first line of its docstring."""
