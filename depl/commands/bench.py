@@ -155,12 +155,8 @@ def _sweep(options: Options, names: list[str]) -> Answer:
     request = Request(
         suites=tuple(names),
         configurations=tuple(filter(None, (options.methods or "").split(","))),
-        instances=options.instances,
-        limit=options.limit,
-        seconds=options.seconds,
-        grace=options.grace,
         imports=sources(options),
-        fresh=options.fresh,
+        **options.pick("instances", "limit", "seconds", "grace", "fresh"),
     )
     jobs, workers = jobs_of(request), _asked_workers(options)
     with _empty(path, jobs) as store:

@@ -187,7 +187,7 @@ def _drawn(options: Options) -> tuple[depl.Instance, ...]:
     from depl.instances.regions import regional_instance
 
     rng = np.random.default_rng(options.seed)
-    asked = {name: getattr(options, name) for name in SIZES if getattr(options, name) is not None}
+    asked = {name: size for name, size in options.pick(*SIZES).items() if size is not None}
     of_any_size = {"heterogeneous": heterogeneous_instance, "regions": regional_instance}
     if options.family not in of_any_size:
         if asked:

@@ -38,6 +38,10 @@ D = TypeVar("D", "depl.Plan", "depl.Policy")
 class Options(SimpleNamespace):
     """What a command was given, by the names of its options and arguments."""
 
+    def pick(self, *names: str) -> dict[str, Any]:
+        """Some of them, as keywords."""
+        return {name: getattr(self, name) for name in names}
+
 
 Run = Callable[[Options], Answer]
 """What a command does."""
@@ -614,7 +618,7 @@ def asked_of_solver(options: Options, instance: depl.Instance) -> Iterator[dict[
     from depl.models.solving.methods import default_method
 
     name = options.method or default_method(instance)
-    asked = {name: getattr(options, name) for name in ("method", "gap", "time_limit", "seed")}
+    asked = options.pick("method", "gap", "time_limit", "seed")
     asked["options"] = _further_options(options, name)
     with following(name, instance.units, time_limit=options.time_limit) as seen:
         yield asked | seen._asdict()

@@ -50,7 +50,7 @@ def solve(options: Options) -> Answer:
     instance = given.read_instance(options)
     scenarios = _scenarios(options, instance)
     with given.asked_of_solver(options, instance) as asked:
-        further = {name: getattr(options, name) for name in ("memory", "stop_when_stuck")}
+        further = options.pick("memory", "stop_when_stuck")
         result = depl.solve(instance, scenarios=scenarios, **further, **asked)
     refused = result.termination is depl.Termination.INFEASIBLE and result.scenarios is None
     advice = advice_on(instance) if refused and instance.has_memory else None
@@ -234,7 +234,7 @@ def _found(options: Options) -> depl.Front:
     from depl.models.foundation.wording import counted
 
     instance = given.read_instance(options)
-    asked = {name: getattr(options, name) for name in _PARAMETERS}
+    asked = options.pick(*_PARAMETERS)
     file = options.out if (options.out or "").endswith(".json") else None  # a form that can be gone on with
     with Bar("range", options.points) as bar, given.inside("", _PARAMETERS):
 
@@ -372,8 +372,7 @@ def replan(options: Options) -> Answer:
     with given.inside(options.state):
         state = _state(options.state, instance, plan)
     with given.asked_of_solver(options, instance) as asked:
-        promised = {"keep_promise": options.keep_promise, "scenarios": options.scenarios}
-        found = depl.replan(instance, plan, state, **promised, **asked)
+        found = depl.replan(instance, plan, state, **options.pick("keep_promise", "scenarios"), **asked)
     return given.answer(
         found,
         _code_of_rest(found),
@@ -452,7 +451,7 @@ def program(options: Options) -> Answer:
     instance, scenarios = given.read_instance(options), options.scenarios
     if isinstance(scenarios, str):
         scenarios = load_scenarios(scenarios, instance)
-    asked = {"seed": options.seed, "time_limit": options.time_limit}
+    asked = options.pick("seed", "time_limit")
     model = depl.program(instance, scenarios, options.form, not options.relaxation, **asked)
     note, path = note_of(model), str(export(model, options.out))
     optimum = None if note is None or math.isinf(note["optimum"]) else note["optimum"]

@@ -100,10 +100,9 @@ def solve(options: Options) -> Answer:
     for cluster in clusters:
         if clusters.count(cluster) > 1:
             raise InvalidInputError(f"names cluster {cluster!r} twice", "--data")
-    names = ("failure_cost", "gap", "time_limit", "switch_epochs", "abandon_at_start")
-    asked = {name: getattr(options, name) for name in names} | {"data": data or None}
+    asked = options.pick("failure_cost", "gap", "time_limit", "switch_epochs", "abandon_at_start")
     with following(f"{options.rung} policy", instance.units, "policy") as seen:
-        result = depl.solve_policy(instance, options.rung, progress=seen.progress, **asked)
+        result = depl.solve_policy(instance, options.rung, data=data or None, progress=seen.progress, **asked)
     return given.answer(
         result,
         code_of(result.termination.value, result.policy is not None),

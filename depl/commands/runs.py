@@ -149,7 +149,7 @@ def choices_of(options: Options) -> Choices:
     """What was said of logs; all runs are lost where only their number is told."""
     from depl.models.tool_logs.importing import Choices
 
-    told = {item.name: getattr(options, item.name) for item in fields(Choices)}
+    told = options.pick(*(item.name for item in fields(Choices)))
     lost = options.diverged
     told["diverged"] = lost if isinstance(lost, tuple) else ("*",) if lost else ()
     return Choices(**told | {"where": dict(options.where)})
@@ -347,7 +347,7 @@ def fit(options: Options) -> Answer:
     traces, name = named(options), " ".join(options.traces)
     with given.inside(name, _PARAMETERS, options.template):
         chosen = runs_of_setup(traces, setup) if options.only_setup else traces
-        told = {name: getattr(options, name) for name in _PARAMETERS}
+        told = options.pick(*_PARAMETERS)
         if not isinstance(options.diverged, int):  # names, which the runs know of by now
             told["diverged"] = None
         instance = depl.fit(chosen, setup, **told)
@@ -447,7 +447,7 @@ def certify(options: Options) -> Answer:
     instances = {name: item for name, item in chosen.items() if isinstance(item, depl.Instance)}
     name, keys = " ".join(options.traces), ("target", "omega", "metric")
     with given.inside(name, (*keys, "plan", "confidence", "diverged", "chosen_by", "loss")):
-        asked, said = promised(instances, plan, {key: getattr(options, key) for key in keys})
+        asked, said = promised(instances, plan, options.pick(*keys))
         runs, lost = _fresh(options, plan, chosen, said), options.diverged or ()
         judges = held_out(runs, chosen.values(), plan, asked["metric"], lost)
         found = certificate(judges, asked["target"], asked["omega"], options.confidence)

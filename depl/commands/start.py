@@ -250,7 +250,7 @@ def _setup(asked: _Asked, options: Options, read: Imported | None) -> tuple[Setu
     from depl.instances.setups import load_setup, names_of, setup_of
 
     names = dict(zip(("MODEL", "CLUSTER"), ([], []) if read is None else names_of(read.traces), strict=True))
-    told, target = dict[str, dict[str, float]](), {key: getattr(options, key) for key in _TARGET}
+    told, target = dict[str, dict[str, float]](), options.pick(*_TARGET)
     for key, (of, what) in _EACH.items():
         told[key] = dict(getattr(options, key))
         for name in told[key].keys() - {*names[of]} if read else ():
