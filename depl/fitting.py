@@ -7,7 +7,7 @@ from typing import Any
 from depl.instances.setups import load_setup
 from depl.instances.training.recorded import named_traces
 from depl.models.estimation.choices import CARE
-from depl.models.estimation.instance import LawOfLoss, fit_instance, runs_of_setup
+from depl.models.estimation.instance import LawOfLoss, fit_instance
 from depl.models.estimation.setup import Setup
 from depl.models.foundation.users_code import exits_are_errors
 from depl.models.problem.affine_law import Scale
@@ -22,7 +22,6 @@ def fit(
     setup: Setup | str | Mapping[str, Any],
     *,
     target: float | None = None,
-    only_setup: bool = False,
     law: LawOfLoss = "affine",
     residuals: Residuals = "per_run",
     scale: Scale | None = None,
@@ -42,8 +41,6 @@ def fit(
         Or the path of a file, or the name of a shipped one, or its fields as such a file has them.
     target : float, optional
         l_max instead of that of the setup.
-    only_setup : bool
-        Leave out runs that trained a model or used a cluster that the setup does not have.
     law, residuals, scale, care, confidence, diverged, metric, name
         As in `depl.models.estimation.instance.fit_instance`.
 
@@ -69,7 +66,7 @@ def fit(
         chosen = chosen.replace_target(target)
     traces = named_traces(runs) if isinstance(runs, str) else runs
     return fit_instance(
-        runs_of_setup(traces, chosen) if only_setup else traces,
+        traces,
         chosen,
         law=law,
         residuals=residuals,

@@ -328,14 +328,12 @@ depl fit runs.csv --template setup.json --out mine.json             # traces of 
 @given.metric()
 @option("--target L", "l_max instead of that of the setup", given.NUMBER)
 @option("--name NAME", "of the instance; default: that of the setup")
-@option("--only-setup", "leave out runs that trained a model or used a cluster that the setup does not have")
 @given.imports
 @given.as_json("what was fitted")
 @of_logs()
 def fit(options: Options) -> Answer:
     """Turn training traces and a setup into an instance."""
     from depl.instances.setups import load_setup
-    from depl.models.estimation.instance import runs_of_setup
     from depl.models.traces.same_runs import told_apart
     from depl.showing.runs import Fitted
 
@@ -346,16 +344,14 @@ def fit(options: Options) -> Answer:
             setup = setup.replace_target(options.target)
     traces, name = named(options), " ".join(options.traces)
     with given.inside(name, _PARAMETERS, options.template):
-        chosen = runs_of_setup(traces, setup) if options.only_setup else traces
         told = options.pick(*_PARAMETERS)
         if not isinstance(options.diverged, int):  # names, which the runs know of by now
             told["diverged"] = None
-        instance = depl.fit(chosen, setup, **told)
-    apart = told_apart(chosen)
-    usable, reason = _verdict(chosen, options.metric)
+        instance = depl.fit(traces, setup, **told)
+    apart = told_apart(traces)
+    usable, reason = _verdict(traces, options.metric)
     aside = given.written(options.out, "instance", instance)
-    left_out = len(traces.runs) - len(chosen.runs)
-    found = Fitted(instance, apart, usable, reason, name, options.metric, left_out)
+    found = Fitted(instance, apart, usable, reason, name, options.metric)
     advice = advice_on(instance)
     told = {"following": _next(options, apart.traces), "advice": advice}
     of = {"out": options.out, "law": options.law, "advice": advice}

@@ -14,14 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
 import depl
 from depl.commands import options as given
 from depl.commands.answer import Answer, code_of
 from depl.commands.options import Options, option
 from depl.commands.printable import as_json, fields, printable
-from depl.commands.runs import RUNS, choices_of, fresh_words, import_, log_words, lost_runs, of_logs
+from depl.commands.runs import choices_of, fresh_words, log_words, lost_runs, of_logs
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.names import advice
 from depl.models.solving.defaults import DEFAULT_METHOD
@@ -48,9 +47,7 @@ _TARGET = {
     "maximum_loss": ("--target L", "l_max, the loss that is to be reached", given.NUMBER),
 }
 _MODEL, _CLUSTER = "--model KEY, or --stages MODEL@CLUSTER", "--cluster KEY, or --cluster-name NAME"
-_INSTEAD = {"stages": ("model", "cluster", "cluster_name"), "model": ("stages",)}
-_INSTEAD |= {"cluster": ("stages", "cluster_name"), "cluster_name": ("stages", "cluster")}
-_OTHERWISE = "Enter if this is what was trained; if not, an option that reads it otherwise, as --first 1"
+_OTHERWISE = "Enter if this is what was trained; if not, Ctrl-C, and an option that reads it otherwise"
 _HELD_OUT = re.compile("val|eval|test|held|central", re.IGNORECASE)
 
 
@@ -86,7 +83,7 @@ def start(options: Options) -> Answer:
     if any(Path(path).resolve() in (out.resolve(), *out.resolve().parents) for path in options.paths):
         raise InvalidInputError("lies among the logs, and would be read as one next time", "--out")
     asked = _Asked()
-    options, read = _read(asked, options)
+    read = _read(asked, options)
     setup, found = _setup(asked, options, read)
     try:
         with given.inside(" ".join(options.paths), ("law",), options.template or "the setup"):
@@ -153,8 +150,8 @@ def _sensible(read: Callable[[str], Any], text: str) -> Any:
     return value
 
 
-def _read(asked: _Asked, options: Options) -> tuple[Options, Imported | None]:
-    """The logs; on a terminal what was read of them is shown, and may be read otherwise."""
+def _read(asked: _Asked, options: Options) -> Imported | None:
+    """The logs; on a terminal what was read of them is shown."""
     from depl.models.tool_logs.finding import read_logs
     from depl.models.tool_logs.importing import import_logs
     from depl.showing import view
@@ -166,37 +163,19 @@ def _read(asked: _Asked, options: Options) -> tuple[Options, Imported | None]:
     placed = any(told[key] for key in ("stages", "stages_from", "model", "cluster", "cluster_name"))
     if not placed and not all("stages" in run.settings for run in runs):
         told |= _places(asked, runs)
-    while not {_MODEL, _CLUSTER} & asked.missing.keys():
-        read, asked.refused = None, None
-        try:
-            read = import_logs(options.paths, choices_of(options))
-            question = f"\n{view(read).text()}\n\n{_OTHERWISE}"
-        except InvalidInputError as error:
-            asked.refused, question = error, f"{error}\nAn option that helps, as it stands above"
-        if not asked.terminal:
-            return options, read
-        changed = asked.one("", question, partial(_otherwise, options), None if read is None else "")
+    if {_MODEL, _CLUSTER} & asked.missing.keys():
+        return None
+    try:
+        read = import_logs(options.paths, choices_of(options))
+    except InvalidInputError as error:
+        if asked.terminal:
+            raise
+        asked.refused = error
+        return None
+    if asked.terminal:
+        asked.one("", f"\n{view(read).text()}\n\n{_OTHERWISE}", str, "")
         asked.missing.pop("", None)
-        if changed is None:
-            return options, read
-        options = changed
-    return options, None
-
-
-def _otherwise(options: Options, text: str) -> Options | None:
-    """The options with those of a line in place of earlier ones; what is said of named runs is added."""
-    words = shlex.split(text)
-    context = import_.make_context("import", ["PATH", "--loss", options.loss, *words])
-    if context.params.pop("paths") != ("PATH",):
-        raise click.BadParameter("give an option as it is shown, such as --first 1")
-    told = dict(vars(options))
-    for name in context.params.keys() - {"out", "json"}:
-        value = context.params[name]
-        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
-            beside = name in RUNS or (name == "stages" and "=" in value[0])
-            told |= {other: () if other == "stages" else None for other in _INSTEAD.get(name, ())}
-            told[name] = (*(told[name] or ()), *value) if beside else value
-    return Options(**told) if words else None
+    return read
 
 
 def _loss(asked: _Asked, runs: Sequence[LoggedRun]) -> str:

@@ -313,7 +313,7 @@ class Fitted(NamedTuple):
     """An instance with the runs that it was fitted to, and how a command names them.
 
     ``usable`` says whether the paper's laws may be used, None where the runs cannot tell, and ``reason`` why
-    not; ``left_out`` counts the runs that the setup has no place for.
+    not.
     """
 
     instance: Instance
@@ -322,7 +322,6 @@ class Fitted(NamedTuple):
     reason: str
     traces: str
     metric: str
-    left_out: int
 
     @property
     def stages(self) -> tuple[StageRuns, ...]:
@@ -358,7 +357,6 @@ def fitted_content(
         "stages": found.stages,
         "independent_law_usable": found.usable,
         "reason": found.reason,
-        "left_out": found.left_out,
         "next_runs": None if advice is None else advice_content(advice),
     }
 
@@ -375,8 +373,7 @@ def _fit(found: Fitted) -> Pairs:
     instance, traces, traced = found.instance, found.apart.traces, found.instance.traced_law
     target, metric = instance.target, found.metric
     yield instance.name, f"fitted to {found.traces}"
-    left_out = f"; {found.left_out} left out" if found.left_out else ""
-    yield "runs", f"{len(traces.runs)}, of {counted(len(traces.by_schedule()), 'schedule')}{left_out}"
+    yield "runs", f"{len(traces.runs)}, of {counted(len(traces.by_schedule()), 'schedule')}"
     yield from found.apart.said()
     yield "models", ", ".join(model.name for model in instance.models)
     if traced is None:

@@ -160,31 +160,6 @@ def fit_instance(
     )
 
 
-def runs_of_setup(traces: Traces, setup: Setup) -> Traces:
-    """The runs that trained models of the setup on its clusters alone.
-
-    Which runs these are follows from their schedules, not from their losses, so that the choice favours none.
-
-    Raises
-    ------
-    InvalidInputError
-        If there is none.
-    """
-    models = {model.name for model in setup.models}
-    clusters = {cluster.name for cluster in setup.clusters}
-    kept = [
-        all(model in models and cluster in clusters for model, cluster in schedule)
-        for schedule in traces.schedules
-    ]
-    if not any(kept):
-        raise InvalidInputError(
-            f"every run trained another model than {', '.join(sorted(models))}, or on another cluster than "
-            f"{', '.join(sorted(clusters))}",
-            ".model",
-        )
-    return traces.select(np.array(kept))
-
-
 def observed_law(values: FloatArray) -> Empirical:
     """Observed values as a law: one by one, or neighbours together where they are more than `MOST_VALUES`.
 

@@ -54,6 +54,7 @@ SUCCESSORS = {
     "depl program --form resource": "--form cone has resources and times as variables; the default is linear",
     "depl policy replay": "'depl policy simulate' follows a policy under the law, and 'depl certify' counts "
     "fresh runs; depl.replay follows it on counterfactual runs",
+    "depl fit --only-setup": "--leave-out PATTERN leaves out runs, files and folders of a name",
     **{f"depl policy show {option}": _REPLAYED for option in ("--runs", "--metric")},
     **{
         f"depl figures {option}": "a figure is written as PNG, SVG and PDF, its values as CSV and LaTeX"

@@ -62,18 +62,13 @@ $ fit few7.csv --template setup.json --out mine.json --care 0
 $ solve mine.json
 WITHOUT a margin for plans never run
 
-runs beyond the setup are refused or left out on demand
+runs beyond the setup are refused
 $ fit runs.csv --template alone.json --out mine.json --law independent
 = 2
 runs.csv: $.model[3]: 'cut' is not among the models of the setup, which are full; add it there
-$ fit runs.csv --template alone.json --out mine.json --law independent --only-setup
-= 2
-runs.csv: $.model: every run trained another model than full
 $ fit runs.csv --template third.json --out mine.json
 = 2
 third.json: $.models[2].name: no run trained 'third'
-$ fit both.csv --template alone.json --out mine.json --law independent --only-setup --json
-{"runs": 20, "left_out": 60}
 
 traces without the loss before training lead to plans and policies from epoch 1 on
 $ fit late.csv --template setup.json --out mine.json

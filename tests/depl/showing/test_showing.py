@@ -83,7 +83,7 @@ def shown(tmp_path_factory):
         "Traces": depl.read_logs(log, "loss", first=1),
         "Diagnosis": diagnose(traces, np.random.default_rng(0), resamples=19),
         "Imported": import_logs([str(log)], Choices("loss", first=1)),
-        "Fitted": Fitted(instance_of(halves()), told_apart(drawn()), True, "", "runs.csv", "loss", 0),
+        "Fitted": Fitted(instance_of(halves()), told_apart(drawn()), True, "", "runs.csv", "loss"),
         "Advice": Advice(1.0, 0.95, 8.125, 2.5, (ADVISED,)),
         "Certificate": certificate(np.linspace(0.1, 1.234567, 100), 1.2345, 0.95),
     }
