@@ -32,8 +32,6 @@ if TYPE_CHECKING:  # for type checkers and editors; a test compares it with _NAM
     from depl import submodular as submodular
     from depl import testing as testing
     from depl.advising import advise as advise
-    from depl.certifying import certify as certify
-    from depl.fitting import fit as fit
     from depl.instances.library import load as load
     from depl.method_table import methods as methods
     from depl.models.evaluation.evaluate import Evaluation as Evaluation
@@ -73,9 +71,11 @@ if TYPE_CHECKING:  # for type checkers and editors; a test compares it with _NAM
     from depl.models.verifier.policies import verify_policy
     from depl.models.verifier.verify import Report as Report
     from depl.models.verifier.verify import verify
-    from depl.reading import diagnose as diagnose
-    from depl.reading import read_logs as read_logs
     from depl.reporting.page import report as report
+    from depl.runs import certify as certify
+    from depl.runs import diagnose as diagnose
+    from depl.runs import fit as fit
+    from depl.runs import read_logs as read_logs
     from depl.showing.explain import explain as explain
 
     __version__: str
@@ -83,8 +83,6 @@ if TYPE_CHECKING:  # for type checkers and editors; a test compares it with _NAM
 
 _NAMES = {
     "advising": "advise",
-    "certifying": "certify",
-    "fitting": "fit",
     "instances.library": "load",
     "method_table": "methods",
     "models.evaluation.evaluate": "Evaluation evaluate",
@@ -108,8 +106,8 @@ _NAMES = {
     "models.traces.table": "Traces",
     "models.verifier.policies": "PolicyReport",
     "models.verifier.verify": "Report",
-    "reading": "diagnose read_logs",
     "reporting.page": "report",
+    "runs": "certify diagnose fit read_logs",
     "showing.explain": "explain",
 }
 """The public names of each module.

@@ -19,7 +19,7 @@ from scipy import stats
 from depl.benchmarks.measure.registry import Goal, Study
 from depl.benchmarks.studies.helpers.collections import known_runs
 from depl.benchmarks.studies.helpers.delivered import delivered, delivered_figure, mean_cost
-from depl.fitting import fit
+from depl.runs import fit
 from depl.instances.setups import load_setup
 from depl.instances.training.recorded import recorded_counterfactuals, recorded_traces
 from depl.models.estimation.binomial import binomial_p_values

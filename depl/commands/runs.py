@@ -433,9 +433,9 @@ depl certify fresh.csv --target 0.35 --omega 0.95 --chosen-by digits-alexnet
 @of_logs()
 def certify(options: Options) -> Answer:
     """Prove from held-out runs, without a law, what a plan delivers."""
-    from depl.certifying import named_choice, promised
     from depl.models.estimation.certificate import certificate, held_out
     from depl.models.estimation.fit import schedule_label
+    from depl.runs import named_choice, promised
     from depl.showing.runs import unnamed
 
     plan = None if options.plan is None else given.read_plan(options.plan)

@@ -4,7 +4,6 @@ import sys
 from pathlib import Path
 
 from depl.benchmarks.figures.style import figure_of, save
-from depl.fitting import fit
 from depl.instances.library import load, parse
 from depl.instances.template import template
 from depl.models.problem.instance import Instance
@@ -13,6 +12,7 @@ from depl.models.solving.front import front as find_front
 from depl.models.solving.result import Result
 from depl.models.solving.solve import solve
 from depl.plot import compare, front, instance, plan, traces
+from depl.runs import fit
 
 METHODS = ("exact", "depl", "density-greedy", "expected-greedy")
 """What the comparison shows: a proof, a bound, and two methods that prove nothing."""

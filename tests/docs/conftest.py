@@ -72,4 +72,4 @@ def shipped_fits(monkeypatch):
         )
 
     monkeypatch.setattr(fitted, "fit_instance", fit)
-    monkeypatch.setattr("depl.fitting.fit_instance", fit)
+    monkeypatch.setattr("depl.runs.fit_instance", fit)

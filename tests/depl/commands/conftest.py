@@ -5,7 +5,6 @@ import math
 import shlex
 import shutil
 
-import numpy as np
 import pytest
 
 from depl.commands import runs
@@ -14,7 +13,6 @@ from depl.models.estimation import instance as fitted
 from depl.models.policy import planning
 from depl.models.solving.replanning import State
 from depl.models.traces.files import write_traces
-from depl.models.traces.table import Traces, joined
 from tests.cases import fit_cases, lost_run_cases
 from tests.cases.fit_cases import SETUP, drawn
 from tests.cases.policy_cases import TWO
@@ -55,20 +53,11 @@ def documents(tmp_path_factory, tiny, tiny_optimum):
         (folder / name).write_text(text, encoding="utf-8")
     traces = {"runs": drawn(), "late": fit_cases.without_first_epoch(drawn())}
     traces |= {f"few{runs}": drawn(runs) for runs in (1, 4, 7)}
-    traces["both"] = joined([drawn(), begun(drawn(10, prefix="other"))])
     for name, found in traces.items():
         write_traces(folder / f"{name}.csv", found)
     for way in ("nan", "key"):
         lost_run_cases.write("keras-history", way, folder / f"{way}-logs")
     return folder
-
-
-def begun(traces):
-    """The first three epochs of the runs that train the full model in all of them."""
-    chosen = traces.select(np.arange(10, 30))
-    kept = chosen.epoch <= 3
-    columns = (getattr(chosen, name)[kept] for name in ("run", "epoch", "model", "cluster", "loss"))
-    return Traces(*columns, {name: column[kept] for name, column in chosen.metrics.items()})
 
 
 @pytest.fixture

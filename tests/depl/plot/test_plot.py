@@ -181,12 +181,12 @@ def test_points_without_a_proof_are_hollow_and_without_a_law_of_nesting_stand_al
         depl.plot.front(replace(alone, points=()))
 
 
-@pytest.mark.parametrize("name", ["depl.plot", "depl.certifying", "depl.fitting"])
+@pytest.mark.parametrize("name", ["depl.plot", "depl.runs"])
 def test_the_examples_run(name, monkeypatch):
     def without_care(traces, setup, **options):  # margins and p-values are tested where they are made
         return fit_instance(traces, setup, **{**options, "care": None})
 
-    monkeypatch.setattr("depl.fitting.fit_instance", without_care)
+    monkeypatch.setattr("depl.runs.fit_instance", without_care)
     monkeypatch.setattr("depl.models.estimation.instance._RESAMPLES", 9)
     result = doctest.testmod(sys.modules[name] if name in sys.modules else __import__(name, fromlist=["_"]))
     assert result.failed == 0

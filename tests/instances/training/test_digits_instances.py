@@ -7,7 +7,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from depl.fitting import fit
+from depl.runs import fit
 from depl.instances.library import load
 from depl.instances.setups import load_setup
 from depl.instances.training.families import ALEXNET, MOBILENET

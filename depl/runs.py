@@ -1,18 +1,136 @@
-"""`depl.certify`: what held-out runs prove of a plan, as ``depl certify`` says it."""
+"""Runs in Python: `depl.read_logs`, `diagnose`, `fit` and `certify`, as the commands of these names."""
 
+import json
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from depl.instances.library import load
+from depl.instances.setups import load_setup
 from depl.instances.training.recorded import named_traces
+from depl.models.estimation import diagnosis
 from depl.models.estimation.certificate import Certificate, certificate, held_out
-from depl.models.estimation.instance import metric_of
+from depl.models.estimation.choices import CARE, RESAMPLES
+from depl.models.estimation.instance import LawOfLoss, fit_instance, metric_of
+from depl.models.estimation.setup import Setup
+from depl.models.foundation.documents import require_known
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.users_code import exits_are_errors
+from depl.models.problem.affine_law import Scale
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
+from depl.models.problem.traced_law import Residuals
+from depl.models.tool_logs.importing import Choices, import_logs
 from depl.models.traces.metrics import TARGETS
 from depl.models.traces.table import Schedule, Traces
+
+_SEVERAL = ("stages", "leave_out", "diverged", "cut_at_random")
+"""Options of which there may be several."""
+
+
+@exits_are_errors
+def read_logs(paths: str | Path | Iterable[str | Path], loss: str, **options: Any) -> Traces:
+    """Read files or folders of logs, whose tool calls the held-out loss ``loss``.
+
+    Parameters
+    ----------
+    **options
+        Those of ``depl traces import``, as `Choices <depl.models.tool_logs.reading.Choices>` lists them, such
+        as ``stages="p50@edge:17,p75@far-edge"``; ``tool="keras"`` is ``--from keras``.
+
+    Raises
+    ------
+    InvalidInputError
+        If the logs cannot be read so, with the option that would help.
+    """
+    for name in options:
+        require_known(name, [field.name for field in fields(Choices)], f".{name}")
+    several = {name: (options[name],) for name in _SEVERAL if isinstance(options.get(name), str)}
+    each = [paths] if isinstance(paths, str | Path) else paths
+    return import_logs([str(path) for path in each], Choices(loss, **options | several)).traces
+
+
+@exits_are_errors
+def diagnose(
+    runs: Traces | str,
+    metric: str = "loss",
+    *,
+    resamples: int = RESAMPLES,
+    rng: np.random.Generator | None = None,
+) -> diagnosis.Diagnosis:
+    """Say whether the paper's laws may be used for runs: traces, the name of their file, or of shipped ones.
+
+    As `depl.models.estimation.diagnosis.diagnose`, which names the errors; without ``rng`` its seed is 0.
+    """
+    traces = named_traces(runs) if isinstance(runs, str) else runs
+    return diagnosis.diagnose(traces, np.random.default_rng(0) if rng is None else rng, metric, resamples)
+
+
+@exits_are_errors
+def fit(
+    runs: Traces | str,
+    setup: Setup | str | Mapping[str, Any],
+    *,
+    target: float | None = None,
+    law: LawOfLoss = "affine",
+    residuals: Residuals = "per_run",
+    scale: Scale | None = None,
+    care: float | None = CARE,
+    confidence: float | None = None,
+    diverged: int | None = None,
+    metric: str = "loss",
+    name: str | None = None,
+) -> Instance:
+    """Fit the laws of learning to training runs, and put them into clusters, costs and a target.
+
+    Parameters
+    ----------
+    runs : Traces or str
+        Or the path of a file, or the name of shipped ones.
+    setup : Setup, str or mapping
+        Or the path of a file, or the name of a shipped one, or its fields as such a file has them.
+    target : float, optional
+        l_max instead of that of the setup.
+    law, residuals, scale, care, confidence, diverged, metric, name
+        As in `depl.models.estimation.instance.fit_instance`.
+
+    Returns
+    -------
+    Instance
+
+    Raises
+    ------
+    InvalidInputError
+        If runs or setup cannot be read or do not fit each other, or an option is impossible.
+
+    Examples
+    --------
+    >>> fitted = fit("digits-alexnet", "digits-alexnet", target=0.6)
+    >>> fitted.target.maximum_loss, fitted.has_memory
+    (0.6, True)
+    """
+    if isinstance(setup, Mapping):
+        setup = Setup.from_json(json.dumps({"format": "depl-setup", "version": 1, **setup}))
+    chosen = load_setup(setup) if isinstance(setup, str) else setup
+    if target is not None:
+        chosen = chosen.replace_target(target)
+    traces = named_traces(runs) if isinstance(runs, str) else runs
+    return fit_instance(
+        traces,
+        chosen,
+        law=law,
+        residuals=residuals,
+        scale=scale,
+        care=care,
+        confidence=confidence,
+        diverged=diverged,
+        metric=metric,
+        name=name,
+    )
+
 
 ChosenBy = Traces | Instance | str
 """What had a part in the choice of a plan; a path that ends with ``.json`` is that of an instance."""
