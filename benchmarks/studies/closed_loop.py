@@ -19,7 +19,6 @@ from scipy import stats
 from depl.benchmarks.measure.registry import Goal, Study
 from depl.benchmarks.studies.helpers.collections import known_runs
 from depl.benchmarks.studies.helpers.delivered import delivered, delivered_figure, mean_cost
-from depl.runs import fit
 from depl.instances.setups import load_setup
 from depl.instances.training.recorded import recorded_counterfactuals, recorded_traces
 from depl.models.estimation.binomial import binomial_p_values
@@ -37,6 +36,7 @@ from depl.models.problem.policy import STOP, Certificate, Policy
 from depl.models.solving.solve import solve
 from depl.models.traces.counterfactuals import Counterfactuals
 from depl.models.traces.table import Traces
+from depl.runs import fit
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

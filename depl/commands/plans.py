@@ -303,13 +303,11 @@ depl report tiny plan.json --out page.html --time-limit 2
 )
 def report(options: Options) -> Answer:
     """Write one page on a plan for whoever pays: promise, prices, proof."""
-    from dataclasses import replace
-
     from depl.commands.progress import following
     from depl.models.foundation.documents import read_text
-    from depl.reporting.facts import facts_of
-    from depl.reporting.fresh import fresh_runs, read_certificate
+    from depl.reporting.facts import facts_of, read_certificate
     from depl.reporting.page import Source, page_of
+    from depl.reporting.words import fresh_runs
 
     instance, plan, fresh = given.read_instance(options), given.read_plan(options.plan), None
     if options.certificate is not None:
@@ -322,7 +320,7 @@ def report(options: Options) -> Answer:
 
     with given.inside(options.plan):
         seconds = options.time_limit if options.prices else None
-        facts = replace(facts_of(instance, plan, solver if options.prices else None, seconds), fresh=fresh)
+        facts = facts_of(instance, plan, solver if options.prices else None, seconds, fresh)
     further = [] if options.target is None else ["--target", options.target]
     for name in options.imports:
         further += ["--import", name]

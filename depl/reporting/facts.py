@@ -1,14 +1,21 @@
 """All that the page on a plan tells, gathered: the plan's own facts, and what solves for the page found."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Annotated, NamedTuple
 
-from depl.models.estimation.certificate import Certificate
+import msgspec
+import numpy as np
+from msgspec import Meta
+
+from depl.models.estimation.certificate import Certificate, certificate
+from depl.models.estimation.fit import schedule_label
 from depl.models.evaluation.evaluate import Evaluation, evaluate
 from depl.models.evaluation.loss_law import loss_law
 from depl.models.foundation.deadline import OutOfTimeError, deadline
+from depl.models.foundation.documents import decode
 from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.wording import counted
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 from depl.models.solving.early_stopping import EarlyStopping, early_stopping
@@ -39,6 +46,11 @@ class Offer(NamedTuple):
     result: Result | None
     reason: str = ""
 
+    @property
+    def interrupted(self) -> bool:
+        """Whether the user stopped it."""
+        return self.result is not None and self.result.termination is Termination.INTERRUPTED
+
 
 @dataclass(frozen=True)
 class PlanFacts:
@@ -46,8 +58,8 @@ class PlanFacts:
 
     ``rests_on`` says what the probabilities rest on, where the law was fitted to runs, and ``stopping`` may
     say why it is not known. ``offers`` are solves by the default method, by rising probability, and by others
-    for the instance itself, None if none were asked for; ``interrupted`` if the user stopped one. ``fresh``
-    is what runs proved that had no part in the plan.
+    for the instance itself, None if none were asked for. ``fresh`` is what runs proved that had no part in
+    the plan.
     """
 
     instance: Instance
@@ -57,8 +69,12 @@ class PlanFacts:
     rests_on: str | None
     stopping: EarlyStopping | str
     offers: tuple[Offer, ...] | None = None
-    interrupted: bool = False
     fresh: Certificate | None = None
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether the user stopped a solve."""
+        return any(offer.interrupted for offer in self.offers or ())
 
     @property
     def has_law(self) -> bool:
@@ -94,7 +110,11 @@ class PlanFacts:
 
 
 def facts_of(
-    instance: Instance, plan: Plan, solver: Solver | None, seconds: float | None = None
+    instance: Instance,
+    plan: Plan,
+    solver: Solver | None,
+    seconds: float | None = None,
+    fresh: Certificate | None = None,
 ) -> PlanFacts:
     """Evaluate, verify, and solve for prices and other plans if there is a solver, early stopping in time."""
     evaluation = evaluate(instance, plan, lenient=True)
@@ -109,27 +129,57 @@ def facts_of(
         except OutOfTimeError:
             stopping = f"it takes longer than the limit of {seconds:g} seconds"
     verified, basis = verify(instance, plan), loss_law(instance).basis(plan) if known else None
-    found = PlanFacts(instance, plan, evaluation, verified, basis, stopping)
-    return found if solver is None else replace(found, **_asked(instance, solver))
+    asked = None if solver is None else _asked(instance, solver)
+    return PlanFacts(instance, plan, evaluation, verified, basis, stopping, asked, fresh)
 
 
-def _asked(instance: Instance, solver: Solver) -> dict[str, Any]:
-    """The offers, and whether the user stopped a solve: then no further one is begun."""
+def _asked(instance: Instance, solver: Solver) -> tuple[Offer, ...]:
+    """What is offered; after a solve that the user stopped no further one is begun."""
     if not instance.declares_laws:
-        return {"offers": ()}
+        return ()
     own, usual, offers = instance.target.quantile_level, default_method(instance), list[Offer]()
     asked = [(level, usual) for level in sorted({*LEVELS, own})]
     asked += [(own, name) for name in PEERS if find(name).memory or not instance.has_memory]
-    interrupted = False
     for level, method in asked:
-        if interrupted:
+        if any(offer.interrupted for offer in offers):
             offers.append(Offer(level, method, None, "not solved: interrupted before"))
             continue
         try:
             result = solver(instance if level == own else instance.replace(quantile_level=level), method)
+            offers.append(Offer(level, method, result))
         except InvalidInputError as error:  # what a method does not cover is no end of the page
             offers.append(Offer(level, method, None, f"refused: {error}"))
-        else:
-            interrupted = result.termination is Termination.INTERRUPTED
-            offers.append(Offer(level, method, result))
-    return {"offers": tuple(offers), "interrupted": interrupted}
+    return tuple(offers)
+
+
+class _Answer(msgspec.Struct):  # what follows from these counts is not believed
+    target: float
+    level: float
+    confidence: float
+    runs: Annotated[int, Meta(ge=1, le=10_000_000)]
+    exceedances: Annotated[int, Meta(ge=0)]
+    schedule: str
+
+
+def read_certificate(text: str, instance: Instance, plan: Plan) -> Certificate:
+    """The certificate of these counts.
+
+    Raises
+    ------
+    InvalidInputError
+        If it is none of ``depl certify --json``, or of another plan or promise.
+    """
+    try:
+        said, target = decode(text, _Answer), instance.target
+    except InvalidInputError as error:
+        message = f"is not what 'depl certify ... --json' says on standard output ({error.message})"
+        raise InvalidInputError(message, error.path) from error
+    wanted = target.maximum_loss, target.quantile_level, schedule_label(plan.schedule)
+    for name, own in zip(("target", "level", "schedule"), wanted, strict=True):
+        if getattr(said, name) != own:
+            message = f"is {getattr(said, name)!r:.200}, but this page is on {own!r:.200}"
+            raise InvalidInputError(f"{message}: certify the plan for what the instance asks", f"$.{name}")
+    if said.exceedances > said.runs:
+        raise InvalidInputError(f"is more than all {counted(said.runs, 'run')}", "$.exceedances")
+    losses = np.where(np.arange(said.runs) < said.exceedances, np.inf, said.target)
+    return certificate(losses, said.target, said.level, said.confidence)

@@ -3,7 +3,7 @@
 import hashlib
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -118,9 +118,9 @@ def report(
     def solver(target: Instance, method: str) -> Result:
         return solve(target, method, time_limit=time_limit)
 
-    facts = facts_of(instance, plan, solver if prices else None, time_limit if prices else None)
-    facts = replace(facts, fresh=certificate)
-    return page_of(facts, Source(instance.name), time_limit if prices else None)
+    seconds = time_limit if prices else None
+    facts = facts_of(instance, plan, solver if prices else None, seconds, certificate)
+    return page_of(facts, Source(instance.name), seconds)
 
 
 def page_of(facts: PlanFacts, source: Source, seconds: float | None) -> PlanPage:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
+from depl.models.estimation.certificate import Certificate
 from depl.models.foundation.errors import shortened
 from depl.models.foundation.interval import Interval
 from depl.models.foundation.tolerances import PROOF_TOLERANCE, counts_as_proved
@@ -13,7 +14,6 @@ from depl.models.foundation.wording import counted, interval, number, one_end, p
 from depl.models.solving.result import Result, Termination
 from depl.models.verifier.findings import Finding, Kind
 from depl.reporting.facts import Offer, PlanFacts
-from depl.reporting.fresh import fresh_runs
 from depl.showing import view
 from depl.showing.limits import binding_lines, price_lines
 from depl.showing.parts import Fact, Listing, fact, promised
@@ -176,6 +176,17 @@ def _enclosed(value: Interval, end: str = "") -> str:
     if end and value.exact is None:
         return f"is {one_end(getattr(value, end), end == 'lower')}"
     return f"lies in {interval(value.lower, value.upper)}"
+
+
+def fresh_runs(found: Certificate) -> str:
+    """What the runs prove, for whoever pays."""
+    runs, kept = counted(found.runs, "fresh run"), promised(found.greatest_violation, 4).told
+    text = (
+        f"Counted, without any law: of {runs} of this plan, {found.exceedances} ended above the loss of "
+        f"{number(found.target)}. With confidence {number(found.confidence)}, the plan keeps it with "
+        f"probability {kept}; asked is {number(found.level)}: "
+    )
+    return text + ("certified." if found.certified else f"NOT certified ({found.verdict.value}).")
 
 
 def solves(facts: PlanFacts) -> list[Block]:

@@ -26,8 +26,7 @@ from depl.models.verifier.findings import Finding, Kind
 from depl.reporting import facts as facts_module
 from depl.reporting import page as page_module
 from depl.reporting import words
-from depl.reporting.facts import facts_of
-from depl.reporting.fresh import read_certificate
+from depl.reporting.facts import facts_of, read_certificate
 from depl.reporting.page import Source, page_of
 from tests.cases.memory_cases import FAR, FULL, instance_of
 from tests.cases.traced_law_cases import halves, plan_of

@@ -7,7 +7,6 @@ import msgspec
 import numpy as np
 import pytest
 
-from depl.runs import fit
 from depl.instances.library import load
 from depl.instances.setups import load_setup
 from depl.instances.training.families import ALEXNET, MOBILENET
@@ -18,6 +17,7 @@ from depl.models.evaluation.evaluate import evaluate
 from depl.models.problem.plan import Plan
 from depl.models.solving.result import Solution
 from depl.models.solving.solve import solve
+from depl.runs import fit
 
 DATA = Path(__file__).resolve().parents[3] / "instances" / "data"
 FAMILIES = {"digits-alexnet": ALEXNET, "digits-mobilenet": MOBILENET}
