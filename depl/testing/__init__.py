@@ -14,14 +14,14 @@ What does not hold is raised as an `AssertionError` that names the relation and 
 >>> testing.check_method("sure-of-it", count=8)
 Traceback (most recent call last):
     ...
-depl.testing.promises.BrokenPromiseError: 'sure-of-it' ...
+depl.testing.problems.BrokenPromiseError: 'sure-of-it' ...
 """
 
 from depl.testing.laws import check_law as check_law
 from depl.testing.methods import check_method as check_method
+from depl.testing.problems import BrokenPromiseError as BrokenPromiseError
 from depl.testing.problems import Problem as Problem
 from depl.testing.problems import problems as problems
-from depl.testing.promises import BrokenPromiseError as BrokenPromiseError
 
 __all__ = ["BrokenPromiseError", "Problem", "check_law", "check_method", "problems"]
 

@@ -124,20 +124,18 @@ def _scaled(rule: Improvement, factor: float, counted: bool) -> Improvement:
     return structs.replace(rule, scale=rule.scale * factor)
 
 
+_POWERS = {"variance": 2, **dict.fromkeys(("value", "mean", "location", "scale", "lower", "upper"), 1)}
+"""By which power of the factor the fields of laws grow."""
+
+
 def _scaled_law(law: SwitchLaw, factor: float) -> SwitchLaw | None:
-    if isinstance(law, Zero | Forbidden):
-        return law
-    if isinstance(law, Deterministic):
-        return Deterministic(value=law.value * factor)
     if isinstance(law, Empirical):
         return structs.replace(law, values=tuple(value * factor for value in law.values))
-    if isinstance(law, Normal):
-        return Normal(mean=law.mean * factor, variance=law.variance * factor**2)
-    if isinstance(law, StudentT):
-        ends = {name: getattr(law, name) for name in ("lower", "upper")}
-        moved = {name: end * factor for name, end in ends.items() if end is not None}
-        return structs.replace(law, location=law.location * factor, scale=law.scale * factor, **moved)
-    return None
+    if not isinstance(law, Zero | Forbidden | Deterministic | Normal | StudentT):
+        return None
+    fields = ((name, getattr(law, name)) for name in _POWERS if name in law.__struct_fields__)
+    scaled = {name: value * factor ** _POWERS[name] for name, value in fields if value is not None}
+    return structs.replace(law, **scaled)
 
 
 def _order(problem: Problem) -> Problem:

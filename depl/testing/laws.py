@@ -19,7 +19,7 @@ from depl.models.problem.laws import FloatArray, Law
 from depl.models.problem.learning import ConstantImprovement
 from depl.models.risk.lower_bound.laws import TiltedTable
 from depl.models.risk.transforms import centred_log_transform, transformable
-from depl.testing.promises import BrokenPromiseError
+from depl.testing.problems import BrokenPromiseError
 
 Numbers = FloatArray | NDArray[np.complex128]
 Relation = tuple[str, object, str]

@@ -11,8 +11,7 @@ from depl.models.solving.methods import Meaning, Proof, Registered, find
 from depl.models.solving.result import Outcome, Result, Termination
 from depl.models.solving.solve import VerificationError, solve
 from depl.testing.changes import CHANGES, Change, Effect
-from depl.testing.problems import Problem, problems
-from depl.testing.promises import BrokenPromiseError
+from depl.testing.problems import BrokenPromiseError, Problem, problems
 
 TOLERANCE = 1e-8
 """Relative difference of two costs that count as equal: each is proved up to 1e-9, and a search may stop at

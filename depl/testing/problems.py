@@ -10,11 +10,30 @@ import numpy as np
 
 from depl.instances.generator import random_instance
 from depl.instances.tiny_sampled import sampled_instance
+from depl.models.foundation.errors import DeplError
 from depl.models.problem.instance import Instance, Switch
 from depl.models.problem.laws import Empirical
 from depl.models.problem.learning import Improvement, TabledImprovement
 from depl.models.scenarios.draws import Scenarios
 from depl.models.solving.methods import Meaning
+
+
+class BrokenPromiseError(DeplError, AssertionError):
+    """Something that holds for every method, or for every law, does not hold for this one.
+
+    Attributes
+    ----------
+    relation : str
+        Which one.
+    problem : Problem or None
+        Where it does not hold; None for a law.
+    """
+
+    def __init__(self, who: str, relation: str, found: str, problem: object = None) -> None:
+        self.relation, self.problem = relation, problem
+        where = "" if problem is None else f", on {problem}"
+        super().__init__(f"{who} breaks {relation!r}{where}: {found}")
+
 
 TARGETS = ("near", "near", "near", "beyond", "start")
 """Which target is drawn: one that a random plan just meets, one below, and that of the start itself."""
