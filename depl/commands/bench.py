@@ -268,11 +268,11 @@ def _attempted(
     store: Store, jobs: Sequence[Job], workers: Workers, name: str
 ) -> tuple[dict[str, Any], list[Attempt]]:
     from depl.benchmarks.measure.sweep import sweep
-    from depl.commands.progress import Bar
+    from depl.commands.progress import bar
 
     tasks = {job.task for job in jobs}
-    with Bar(name, len(tasks), len(store.held(tasks))) as bar:
-        return sweep(store, jobs, workers, lambda made: bar.step(f"{made.task}: {made.ending}"))
+    with bar(name, len(tasks), len(store.held(tasks))) as step:
+        return sweep(store, jobs, workers, lambda made: step(f"{made.task}: {made.ending}"))
 
 
 def _swept(content: dict[str, Any], attempts: Sequence[Attempt]) -> Answer:
@@ -404,16 +404,16 @@ def _asked_again(options: Options, name: str, able: list[Attempt], seed: int) ->
     from depl.benchmarks.measure.compare import asked_again, questions
     from depl.benchmarks.measure.store import update
     from depl.benchmarks.measure.sweep import workers_of
-    from depl.commands.progress import Bar
+    from depl.commands.progress import bar
 
     seconds = None if options.all else options.seconds
     rows, new, request = questions(name, able, options.only, seconds, seed, sources(options))
     if not rows and not new and options.file:
         message = f"holds no answer like {options.only!r} that can be asked again: others ended by the clock"
         raise InvalidInputError(message, name)
-    with Bar(f"compare {name}", len(rows) + len(new)) as bar:
+    with bar(f"compare {name}", len(rows) + len(new)) as step:
         workers = workers_of(options.workers)
-        told, other = asked_again(rows, request, workers, new, lambda found: bar.step(str(found.task)))
+        told, other = asked_again(rows, request, workers, new, lambda found: step(str(found.task)))
     if options.update:
         update(name, other)
     return len(rows), told

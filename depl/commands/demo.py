@@ -34,7 +34,7 @@ def demo(options: given.Options) -> Answer:
     # Drawing is all that needs matplotlib, and no other command should wait for it.
     from depl.benchmarks.figures.comparison import SAMPLED_METHODS, compare, solve_by_all, targets_of
     from depl.benchmarks.figures.family import Gallery
-    from depl.commands.progress import Bar
+    from depl.commands.progress import bar
 
     started = time.perf_counter()
     folder = given.make_folder(options.out)
@@ -42,13 +42,13 @@ def demo(options: given.Options) -> Answer:
     total = len(methods) * sum(len(targets_of(family)) for family in FAMILIES)
     total += len(SAMPLED_METHODS)
     texts, files = [], []
-    with Bar("solving", total) as bar:
+    with bar("solving", total) as step:
         for family in FAMILIES:
-            entries = compare(family, methods, done=lambda entry: bar.step(entry.instance.name))
+            entries = compare(family, methods, done=lambda entry: step(entry.instance.name))
             shown = [entry for entry in entries if entry.method != SECOND_METHOD]
             texts.append(f"{family}\n{comparison_table(shown)}\n{agreement(entries)}")
             files += Gallery(family, shown, against=_EXPECTED).write(folder)
-        texts.append(_ground_truth(solve_by_all(done=lambda entry: bar.step(entry.method))))
+        texts.append(_ground_truth(solve_by_all(done=lambda entry: step(entry.method))))
     names = [f"  {path}" for path in files if path.suffix == ".png"]
     texts.append("\n".join([_LEGEND, "", "Figures, each also as SVG:", *names]))
     texts.append(f"{time.perf_counter() - started:.0f} seconds in all")

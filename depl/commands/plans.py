@@ -230,16 +230,16 @@ def front(options: Options) -> Answer:
 
 
 def _found(options: Options) -> depl.Front:
-    from depl.commands.progress import Bar
+    from depl.commands.progress import bar
     from depl.models.foundation.wording import counted
 
     instance = given.read_instance(options)
     asked = options.pick(*_PARAMETERS)
     file = options.out if (options.out or "").endswith(".json") else None  # a form that can be gone on with
-    with Bar("range", options.points) as bar, given.inside("", _PARAMETERS):
+    with bar("range", options.points) as step, given.inside("", _PARAMETERS):
 
         def tell(so_far: depl.Front) -> None:
-            bar.step(f"{len(so_far)} of {counted(so_far.asked, 'point')}", so_far.asked)
+            step(f"{len(so_far)} of {counted(so_far.asked, 'point')}", so_far.asked)
 
         return depl.front(instance, options.against, **asked, file=file, on_point=tell)
 

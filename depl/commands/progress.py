@@ -2,9 +2,9 @@
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from depl.commands.printable import printable
 from depl.models.foundation.wording import percentage, rounded_down
@@ -79,29 +79,19 @@ def held(cost: float, bound: float, units: Units = NO_UNITS, what: str = "plan")
     return f"{best}, gap {gap}"
 
 
-class Bar:
-    """A bar of so many steps, of which some were done before; with the remaining time at today's pace."""
+@contextmanager
+def bar(what: str, total: int, done: int = 0) -> Iterator[Callable[..., None]]:
+    """A bar of so many steps, of which some were done before, with the remaining time at today's pace.
 
-    def __init__(self, what: str, total: int, done: int = 0) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-        from rich.progress import Progress as Drawn
+    It is told of each step what was done, and of how many there are, if that is known better by now.
+    """
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Drawn
 
-        console = Console(stderr=True, highlight=False)
-        told: Any = TextColumn("{task.description}", markup=False)
-        columns = told, BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("left")
-        self._drawn = Drawn(*columns, console=console, transient=True, disable=not console.is_terminal)
-        self._task = self._drawn.add_task(what, total=total, completed=done)
-
-    def __enter__(self) -> Self:
-        """Show it."""
-        self._drawn.start()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        """Remove it."""
-        self._drawn.stop()
-
-    def step(self, done: str, total: int | None = None) -> None:
-        """One more is done; of how many steps, if that is known better by now."""
-        self._drawn.update(self._task, advance=1, total=total, description=printable(done))
+    console = Console(stderr=True, highlight=False)
+    told: Any = TextColumn("{task.description}", markup=False)
+    columns = told, BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("left")
+    with Drawn(*columns, console=console, transient=True, disable=not console.is_terminal) as drawn:
+        task = drawn.add_task(what, total=total, completed=done)
+        yield lambda said, of=None: drawn.update(task, advance=1, total=of, description=printable(said))

@@ -9,10 +9,10 @@ import click
 from depl.commands import options as given
 from depl.commands.answer import Answer, code_of
 from depl.commands.options import COUNT, SEED, Options, option
-from depl.commands.printable import as_json, fields
+from depl.commands.printable import as_json
 from depl.instances.training.names import SHIPPED
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.foundation.wording import counted, number
+from depl.models.foundation.wording import counted
 
 if TYPE_CHECKING:
     from depl.instances.training.recording import Switching
@@ -22,10 +22,11 @@ FAMILIES = given.shipped("depl.instances.training.names", "SHIPPED")
 _SWITCHING = ("switch_epochs", "epochs", "draw_switch")
 """Options that go with ``--stages``; the last one may be left out."""
 _PLACES = {"switch_epochs": "switch_epochs", **dict.fromkeys(("stages", "model", "schedule"), "stages")}
+_OF_A_PLAN = {"schedule": "plan"}
+"""Options by what errors of training know as their place."""
 
 
 def _stages(text: str) -> tuple[tuple[str, str], ...]:
-    """Two pairs of a model and a cluster."""
     parts = tuple(tuple(part.strip() for part in stage.split("@")) for stage in text.split(","))
     if len(parts) != 2 or any(len(part) != 2 or not all(part) for part in parts):
         example = "pruned-50@edge,pruned-75@far-edge"
@@ -36,7 +37,6 @@ def _stages(text: str) -> tuple[tuple[str, str], ...]:
 
 
 def _epochs(text: str) -> tuple[int, ...]:
-    """Whole numbers from 1 on, with commas between them."""
     return tuple(int(COUNT(part) or 0) for part in text.split(","))
 
 
@@ -76,9 +76,10 @@ depl train --family cells-perceptron --stages pruned-50@edge,pruned-75@edge --sw
 @given.as_json("what was done")
 def train(options: Options) -> Answer:
     """Train small networks and record their losses as traces; a file that is there is gone on with."""
-    from depl.commands.progress import Bar
+    from depl.commands.progress import bar
     from depl.instances.training.families import family
     from depl.instances.training.recording import fresh_seed, record, record_branches, schedule_of
+    from depl.showing.parts import Listing
 
     chosen, switching = family(options.family), _switching(options)
     plan = None if options.plan is None else given.read_plan(options.plan)
@@ -88,13 +89,12 @@ def train(options: Options) -> Answer:
     if first is None:
         first = switching.first_seed() if switching else 0 if plan is None else fresh_seed(plan)
     seeds = range(first, first + options.runs)
-    with Bar("training", len(seeds)) as bar, given.inside("", _PLACES):
-        asked = seeds, options.out, _provenance(options, first), lambda name: bar.step(f"seed {name}")
+    with bar("training", len(seeds)) as step, given.inside("", _OF_A_PLAN if plan else _PLACES):
+        asked = seeds, options.out, _provenance(options, first), lambda name: step(f"seed {name}")
         if switching is None:
             done = record(chosen, *asked, schedule)
         else:
             done = record_branches(chosen, switching, *asked)
-    figures = {"runs": 0} if done.traces is None else _figures(done.traces)
     content = {
         "family": chosen.name,
         "summary": chosen.summary,
@@ -103,15 +103,16 @@ def train(options: Options) -> Answer:
         "kept": done.kept,
         "interrupted": done.interrupted,
         "out": options.out,
-    } | figures
-    pairs = [(chosen.name, chosen.summary)]
-    pairs += [(name.replace("_", " "), _shown(content[name])) for name in list(content)[2:]]
+        **({"runs": 0} if done.traces is None else _figures(done.traces)),
+    }
+    told = content | {"seeds": f"{seeds.start} to {seeds.stop - 1}"}
+    pairs = [(name.replace("_", " "), told[name]) for name in list(told)[2:] if name != "interrupted"]
     ends = f"written to {options.out}"
     if done.interrupted:
         ends = f"stopped before the rest. The same command goes on with {options.out}"
     aside = f"{counted(done.trained, 'run')} trained, {done.kept} there already; {ends}"
     code = code_of("interrupted" if done.interrupted else "optimal", done.traces is not None)
-    return Answer(fields(pairs), code, as_json(content), aside)
+    return Answer(Listing((), [(chosen.name, chosen.summary), *pairs]).text(), code, as_json(content), aside)
 
 
 def _switching(options: Options) -> Switching | None:
@@ -153,7 +154,6 @@ def _provenance(options: Options, first: int) -> dict[str, str]:
 
 
 def _figures(traces: Traces) -> dict[str, Any]:
-    """Final losses of all runs in the file, whatever their schedules."""
     import numpy as np
 
     last = traces.bounds[1:] - 1
@@ -165,11 +165,3 @@ def _figures(traces: Traces) -> dict[str, Any]:
         "largest_final_loss": float(loss.max()),
         "median_final_error_rate": float(np.median(rate)),
     }
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, float):
-        return number(value)
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return " to ".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -13,7 +13,7 @@ import pytest
 import depl
 from depl.cli import main
 from depl.commands.printable import fields, table
-from depl.commands.progress import Bar, following, held
+from depl.commands.progress import bar, following, held
 from depl.models.foundation.errors import LONGEST_MESSAGE, InvalidInputError
 from tests.cases.documents import RICH, put
 
@@ -139,8 +139,8 @@ def watched(monkeypatch):
 def test_away_from_a_terminal_nothing_is_shown(capsys):
     with following("exact") as seen:
         assert (seen.progress, seen.on_phase) == (None, None)
-    with Bar("solving", 2) as bar:
-        bar.step("one")
+    with bar("solving", 2) as step:
+        step("one")
     assert capsys.readouterr() == ("", "")
 
 
@@ -177,6 +177,6 @@ def test_what_is_held_in_words():
 
 def test_a_bar_shows_what_was_done_last_how_many_are_done_and_the_pace(watched):
     terminal = watched()
-    with Bar("sweep", 9, done=7) as bar:
-        bar.step("paper-alexnet-5")
+    with bar("sweep", 9, done=7) as step:
+        step("paper-alexnet-5")
     assert all(said in terminal.getvalue() for said in ("sweep", "paper-alexnet-5", "8/9", "left"))

@@ -82,15 +82,15 @@ def test_an_interrupt_keeps_what_is_there_and_says_how_to_go_on(train, tmp_path,
     def interrupt(*given):
         raise KeyboardInterrupt
 
-    def step(self, done):
-        if done == "seed 1" and content["runs"] == 0:
+    def step(self, task, *, description, **more):
+        if description == "seed 1" and content["runs"] == 0:
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
         patch.setattr("depl.instances.training.recording.train_run", interrupt)
         code, content, _ = train("--runs", 4, "--json")
         assert (code, content["runs"]) == (5, 0)
-    monkeypatch.setattr("depl.commands.progress.Bar.step", step)
+    monkeypatch.setattr("rich.progress.Progress.update", step)
     code, content, err = train("--runs", 4, "--json")
     assert (code, content["interrupted"]) == (4, True)
     assert "The same command goes on" in err
