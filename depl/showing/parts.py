@@ -11,6 +11,7 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from depl.commands.printable import fields, printable, table
+from depl.models.foundation.interval import Interval
 from depl.models.foundation.wording import at_most, interval, number, percentage, rounded_down, rounded_up
 from depl.models.problem.units import NO_UNITS, Units
 
@@ -108,6 +109,12 @@ def fact(name: str, value: Any, units: Units = NO_UNITS, names: Names = NAMES) -
 def ends(interval: Any) -> dict[str, float] | None:
     """An interval as ``--json`` has it."""
     return None if interval is None else {"lower": float(interval.lower), "upper": float(interval.upper)}
+
+
+def picked(thing: object, names: str) -> dict[str, Any]:
+    """Attributes as ``--json`` has them; None where the thing has none."""
+    found = {name: getattr(thing, name, None) for name in names.split()}
+    return {name: ends(value) if isinstance(value, Interval) else value for name, value in found.items()}
 
 
 def promised(missed: Any, digits: int = 7) -> Fact:

@@ -13,7 +13,7 @@ from depl.models.foundation.wording import counted, number
 from depl.models.problem.plan import Bounds, Plan
 from depl.models.verifier.findings import Finding, Kind
 from depl.showing import facts
-from depl.showing.parts import Columns, Listing, Pairs, Section, ends, fact
+from depl.showing.parts import Columns, Listing, Pairs, Section, fact, picked
 
 if TYPE_CHECKING:
     from depl.models.problem.instance import Instance
@@ -105,9 +105,8 @@ def most_resources(plan: Plan) -> dict[str, float]:
 
 def evaluation_content(found: Evaluation) -> dict[str, Any]:
     """Every number, with the keys that results have."""
-    names = ("feasible", "cost", "transfer_cost", "resource_cost", "epochs", "training_time")
-    law = {"violation": ends(found.violation), "quantile": ends(found.quantile)}
-    return {**{name: getattr(found, name) for name in names}, **law, "expected_loss": found.expected_loss}
+    costs = "feasible cost transfer_cost resource_cost epochs training_time"
+    return picked(found, f"{costs} violation quantile expected_loss")
 
 
 def evaluation_sections(found: Evaluation) -> Iterator[Section]:
@@ -164,11 +163,7 @@ def verdict_content(report: Report | PolicyReport, rule: str) -> dict[str, Any]:
     return {
         "ok": report.ok,
         "findings": [
-            {
-                rule: item.equation,
-                **{name: getattr(item, name) for name in ("kind", "ok", "message", "amount")},
-            }
-            for item in report.findings
+            {rule: item.equation, **picked(item, "kind ok message amount")} for item in report.findings
         ],
         "checked": names_of(report.checked),
         "repeated": names_of(report.repeated),
@@ -190,17 +185,15 @@ def report_content(report: Report, epochs: int | None = None) -> dict[str, Any]:
     bound, gap = report.proved_bound if report.proved_bound > 0 else None, None
     if bound is not None and report.ok and report.cost > 0:
         gap = max(report.cost - bound, 0.0) / report.cost
-    return verdict_content(report, "equation") | {
+    return {
+        **verdict_content(report, "equation"),
         "termination": None,
         "solution": "feasible" if report.ok else "none",
-        "cost": report.cost,
+        **picked(report, "cost violation training_time expected_loss"),
         "lower_bound": bound,
         "gap": gap,
-        "violation": ends(report.violation),
         "quantile": {"lower": None, "upper": None},
         "epochs": epochs,
-        "training_time": report.training_time,
-        "expected_loss": report.expected_loss,
     }
 
 

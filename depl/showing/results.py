@@ -25,6 +25,7 @@ from depl.showing.parts import (
     Section,
     ends,
     fact,
+    picked,
     promised,
     shortened_name,
 )
@@ -253,16 +254,14 @@ _WITHOUT_MARGIN = (
 
 def replanning_content(found: Replanning) -> dict[str, Any]:
     """The new rest with the keys that results have, and under "replan" what is to be done with it."""
-    old, names = found.old, ("met", "level", "holds_over_all_runs", "sunk_cost", "cost_to_go", "total_cost")
+    names, old = "choice met level holds_over_all_runs sunk_cost cost_to_go total_cost", found.old
     replan = {
-        "choice": found.choice,
-        **{name: getattr(found, name) for name in names},
+        **picked(found, names),
         "plan": None if found.plan is None else document(found.plan),
         "remaining": None if found.remaining is None else found.remaining.fingerprint,
         "old": {
-            **{name: getattr(old.evaluation, name) for name in ("epochs", "cost", "training_time")},
-            "violation": ends(old.evaluation.violation),
-            **{name: getattr(old, name) for name in ("outside", "keeps_omega", "broken")},
+            **picked(old.evaluation, "epochs cost training_time violation"),
+            **picked(old, "outside keeps_omega broken"),
         },
     }
     return {**found.result.to_dict(), "replan": replan}

@@ -43,6 +43,7 @@ from depl.showing.parts import (
     Names,
     Pairs,
     Section,
+    picked,
     promised,
 )
 
@@ -166,12 +167,11 @@ def diagnosis_content(
 ) -> dict[str, Any]:
     """Every number of the tests and of a fit, with the three facts if there are any; ``of`` says of what."""
     fit = found.fit if fit is None else fit
-    names = ("usable", "most_of_one_schedule", "behind", "warnings", "whole", "stages", "levels", "promises")
     return {
         **of,
         "runs": found.runs,
         "same_runs": dict(found.same_runs),
-        **{name: getattr(found, name) for name in names},
+        **picked(found, "usable most_of_one_schedule behind warnings whole stages levels promises"),
         "fits": fit_rows(fit.improvements),
         "switches": list(_switches(fit)),
         "refused": fit.refused,
@@ -342,9 +342,8 @@ def fitted_content(
         "traces": found.traces,
         "metric": found.metric,
         "law": law,
-        **{name: getattr(traced, name, None) for name in ("residuals", "scale", "deviations", "confidence")},
+        **picked(traced, "residuals scale deviations confidence diverged"),
         "never_run_refused": getattr(traced, "only_whole_runs", None),
-        "diverged": getattr(traced, "diverged", None),
         "lost": traces.lost,
         "left_out_by_name": ledger(traces.provenance, LEFT_OUT),
         "cut_at_random": list(ledger(traces.provenance, AT_RANDOM)),
@@ -459,8 +458,7 @@ def advice_content(found: Advice) -> dict[str, Any]:
     told = [{**vars(one), "advised": one.advised._asdict()} for one in found.options]
     for row in told:
         row |= {name: stages_told(row[name]) for name in ("schedule", "trained")}
-    names = ("target", "level", "cost", "lower_bound", "most_saved")
-    return {**{name: getattr(found, name) for name in names}, "options": told}
+    return picked(found, "target level cost lower_bound most_saved") | {"options": told}
 
 
 def advice_sections(found: Advice) -> Iterator[Section]:
