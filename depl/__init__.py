@@ -126,22 +126,17 @@ _ROOMS = ("plot", "risk", "submodular", "testing")
 __all__ = sorted([*_HOMES, *_ROOMS, "__version__"])
 
 
-def _version() -> str:
-    """The version of the installed package, or of a source tree that was not installed."""
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("depl")
-    except PackageNotFoundError:
-        return "0.1.0"
-
-
 if not TYPE_CHECKING:  # or every name would pass for one of this module
 
     def __getattr__(name: str) -> Any:
         """Import a public name at its first use."""
         if name == "__version__":
-            value = _version()
+            from importlib.metadata import PackageNotFoundError, version
+
+            try:
+                value = version("depl")
+            except PackageNotFoundError:  # a source tree that was not installed
+                value = "0.1.0"
         elif name in _HOMES:
             module, original = _HOMES[name]
             value = getattr(importlib.import_module(f"depl.{module}"), original)

@@ -59,11 +59,11 @@ def comparison_table(entries: Sequence[Entry]) -> str:
     """A row for every target and method, what the column of epochs means, and why there is no plan."""
     instance, right = entries[0].instance, ("target", "cost", "cost / optimum", "optimum >=", "seconds")
     header = ("target", "method", *right[1:4], "epochs per model", "P(loss <= target)", "seconds")
-    missing = [
-        _WRAPPED.fill(f"no plan of {entry.method} at {entry.target}: {_reason(entry)}")
-        for entry in entries
-        if entry.plan is None
-    ]
+    missing = []
+    for entry in [entry for entry in entries if entry.plan is None]:
+        found = entry.result
+        reason = entry.refusal if found is None else found.reason or found.termination.value
+        missing.append(_WRAPPED.fill(f"no plan of {entry.method} at {entry.target}: {reason}"))
     meaning = (
         f"epochs per model: {' / '.join(model.name for model in instance.models)}; "
         f"asked probability omega: {instance.target.quantile_level}"
@@ -126,12 +126,6 @@ def _bound(result: depl.Result | None) -> str:
         return ""
     proved = result.solution is depl.Solution.PROVEN_OPTIMAL
     return (number if proved else rounded_down)(result.lower_bound, 5)
-
-
-def _reason(entry: Entry) -> str:
-    if entry.result is None:
-        return entry.refusal
-    return entry.result.reason or entry.result.termination.value
 
 
 def _ratio(entry: Entry, entries: Sequence[Entry]) -> str:

@@ -9,10 +9,10 @@ of their kind: to print an instance imports no method, no fit and no verifier.
 import importlib
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from types import ModuleType
-from typing import Any
+from typing import Any, cast
 
 from depl.commands.printable import as_json
 from depl.models.problem.units import NO_UNITS, Units
@@ -65,7 +65,9 @@ def facts(thing: object, **told: Any) -> dict[str, Fact]:
     import msgspec
 
     module, stem = _place(thing)
-    content = getattr(module, f"{stem}_content", _document)(thing, **told)
+    own: Callable[..., Any] | None = getattr(module, f"{stem}_content", None)
+    document = getattr(thing, "to_dict", lambda: json.loads(cast("Any", thing).to_json()))
+    content = document() if own is None else own(thing, **told)
     names, units = getattr(module, f"{stem}_names", NAMES), units_of(thing)
     found = msgspec.to_builtins(content, enc_hook=dict).items()  # read-only mappings are no dict
     unknown = [name for name, value in found if isinstance(value, float) and not math.isfinite(value)]
@@ -75,11 +77,6 @@ def facts(thing: object, **told: Any) -> dict[str, Fact]:
 def json_of(thing: object, **told: Any) -> str:
     """The same as one JSON object on a line."""
     return as_json({name: fact.value for name, fact in facts(thing, **told).items()})
-
-
-def _document(thing: Any) -> Mapping[str, Any]:
-    found: Mapping[str, Any] = thing.to_dict() if hasattr(thing, "to_dict") else json.loads(thing.to_json())
-    return found
 
 
 def units_of(thing: object) -> Units:

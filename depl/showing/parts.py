@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from fractions import Fraction
-from itertools import takewhile
+from itertools import starmap, takewhile
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -197,11 +197,15 @@ class View(NamedTuple):
 
     def text(self) -> str:
         """All sections with an empty line between them."""
-        return "\n\n".join(_text(*section) for section in self.filled())
+        return "\n\n".join(starmap(_text, self.filled()))
 
     def html(self) -> str:
         """All sections as one piece of HTML."""
-        return f"<div>{''.join(_html(*section) for section in self.filled())}</div>"
+        parts = []
+        for title, body in self.filled():
+            parts.append(f"<p><b>{escaped(title)}</b></p>" if title else "")
+            parts.append(body.html() if isinstance(body, Listing) else f"<p>{escaped(body)}</p>")
+        return f"<div>{''.join(parts)}</div>"
 
     def filled(self) -> Iterator[tuple[str, str | Listing]]:
         """The sections that are not empty."""
@@ -230,11 +234,6 @@ def _cell(value: Any, digits: int = 6) -> str:
 
 def _text(title: str, body: str | Listing) -> str:
     return "\n".join(filter(None, (title, body if isinstance(body, str) else body.text())))
-
-
-def _html(title: str, body: str | Listing) -> str:
-    head = f"<p><b>{escaped(title)}</b></p>" if title else ""
-    return head + (body.html() if isinstance(body, Listing) else f"<p>{escaped(body)}</p>")
 
 
 def _row(tag: str, cells: Iterable[str], right: Iterable[bool]) -> str:

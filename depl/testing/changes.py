@@ -213,8 +213,7 @@ def _copied_cluster(problem: Problem) -> Problem:
 
 def _looser(instance: Instance) -> dict[str, Any]:
     target = instance.target
-    room = 0.3 * (target.initial_loss - target.maximum_loss)
-    return {"maximum_loss": target.maximum_loss + max(room, 0.0)}
+    return {"maximum_loss": target.maximum_loss + max(0.3 * (target.initial_loss - target.maximum_loss), 0.0)}
 
 
 def _surer(instance: Instance) -> dict[str, Any]:

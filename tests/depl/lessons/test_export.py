@@ -8,8 +8,16 @@ import jsonschema
 import pytest
 
 from depl.lessons.exercises import EXERCISES
-from depl.lessons.export import CellOutput, handout_of, kit_page, page_of, run_cells, slides_of
-from depl.lessons.notebook import as_notebook, markdown
+from depl.lessons.export import (
+    CellOutput,
+    as_notebook,
+    handout_of,
+    kit_page,
+    markdown,
+    page_of,
+    run_cells,
+    slides_of,
+)
 from depl.lessons.shipped import chosen, lessons, parsed, without_imports
 from tests.cases.browser import print_out, seen
 
