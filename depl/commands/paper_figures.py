@@ -10,16 +10,7 @@ import click
 
 from depl.commands import options as given
 from depl.commands.answer import Answer
-from depl.commands.options import (
-    FORMATS,
-    Choice,
-    Options,
-    argument,
-    command,
-    make_folder,
-    option,
-    require_outputs,
-)
+from depl.commands.options import FORMATS, Choice, Options, argument, command, option
 from depl.commands.printable import as_json, table
 from depl.models.foundation.errors import InvalidInputError
 
@@ -81,28 +72,28 @@ def figures(options: Options) -> Answer:
     from depl.benchmarks.report.tables import readings_table
     from depl.models.foundation.documents import write_text
 
-    number, folder = options.paper, make_folder(options.out)
-    stem = f"paper-figure-{number}"
-    files = [folder / f"{stem}{end}" for end in _ENDINGS]
-    require_outputs(map(str, files), options.files)
+    number, folder = options.paper, given.make_folder(options.out)
+    files = [str(folder / f"paper-figure-{number}{end}") for end in _ENDINGS]
+    given.require_outputs(files, options.files)
     drawing, verdicts = _drawn(options)
     drawing.write(folder, FORMATS)
     wide, printed = _wide(drawing.table), readings_table(verdicts)
     origin = f"values of {drawing.name}, made by depl figures --paper {number}"
     write_text(folder / f"{drawing.name}.tex", booktabs(wide, drawing.caption, [origin]))
     printed.write(files[-1])
-    values = table(
-        wide.columns, [[short(cell, "-") for cell in row] for row in wide.rows], right=wide.columns[1:]
-    )
-    written = "written: " + ", ".join(map(str, files))
     content = {
         "figure": number,
         "caption": drawing.caption,
-        "files": [str(path) for path in files],
+        "files": files,
         "values": drawing.table.records(),
         "printed": printed.records(),
     }
-    parts = [drawing.caption, values, _compared(verdicts, options.places), written]
+    tables = [
+        table(shown.columns, [[short(cell, "-") for cell in row] for row in shown.rows], right)
+        for shown, right in ((wide, wide.columns[1:]), (printed, ("shown", "cases")))
+    ]
+    compared = tables[1] if verdicts else _NOTHING_PRINTED
+    parts = [drawing.caption, tables[0], compared, f"written: {', '.join(files)}"]
     return Answer("\n\n".join(parts), json=as_json(content))
 
 
@@ -150,14 +141,6 @@ def _wide(values: Table) -> Table:
         return pivoted(values, "model", values.columns[-1])
     both = {"method", "value"} <= set(values.columns)
     return pivoted(values, "method", "value") if both else values
-
-
-def _compared(verdicts: Sequence[Verdict], methods: Sequence[str]) -> str:
-    if not verdicts:
-        return _NOTHING_PRINTED
-    rows = [(item.claim.text, item.claim.where, item.words, _measured(item, methods)) for item in verdicts]
-    header = ("printed in the paper", "where", "here", "measured, in the reading that names these methods")
-    return table(header, rows)
 
 
 def _measured(verdict: Verdict, methods: Sequence[str]) -> str:
