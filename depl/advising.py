@@ -189,6 +189,5 @@ class _Search:
 
 
 def _until(ends: tuple[Position, ...], epoch: int) -> tuple[Position, ...]:
-    """The last positions of the stages up to an epoch."""
     kept = [end for end in ends if end.start < epoch]
     return (*kept[:-1], kept[-1]._replace(age=min(kept[-1].age, epoch - kept[-1].start)))

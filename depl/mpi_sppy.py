@@ -129,7 +129,6 @@ def scenario_denouement(rank: int, scenario_name: str, scenario: pyo.ConcreteMod
 
 
 def _utilities() -> Any:
-    """What mpi-sppy calls sputils."""
     try:
         from mpisppy.utils import sputils  # optional, so imported where it is used
     except ImportError as error:

@@ -138,7 +138,6 @@ def run(options: Options) -> Answer:
 
 
 def _studies(names: Sequence[str], imports: tuple[str, ...]) -> list[Study]:
-    """Those of these names; all that measure without one."""
     from depl.benchmarks.measure.catalogue import all_studies, chosen, having, with_imports
 
     known = having(names, imports) if names else with_imports(all_studies(), imports)
@@ -276,7 +275,6 @@ def _attempted(
 
 
 def _swept(content: dict[str, Any], attempts: Sequence[Attempt]) -> Answer:
-    """How the attempts of every configuration ended, and how long they took."""
     endings = tuple(content["endings"])
     groups: dict[tuple[str, str], list[Attempt]] = {}
     for row in attempts:

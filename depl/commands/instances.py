@@ -165,7 +165,6 @@ def new(options: Options) -> Answer:
 
 
 def _of_runs(options: Options) -> tuple[str, str]:
-    """The setup for runs, and what of it they say."""
     from depl.instances.setups import setup_of
     from depl.instances.training.recorded import named_traces
     from depl.models.estimation.advice import reachable

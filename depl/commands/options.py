@@ -94,7 +94,6 @@ class Command(_Helpful):
         return answer
 
     def _files(self, options: Options, *kinds: Callable[[str], object]) -> list[str]:
-        """What is named by options and arguments of these kinds."""
         given = [item.name or "" for item in self.params if getattr(item.type, "func", None) in kinds]
         return [path for name in given for path in _paths(getattr(options, name))]
 
@@ -245,7 +244,6 @@ def _name(param: click.Parameter) -> str:
 
 
 def _options_of(ctx: click.Context, valued: bool = False) -> Iterator[str]:
-    """Names of the options of a command, or of those that take a value."""
     for item in ctx.command.get_params(ctx):
         if isinstance(item, click.Option) and not (valued and item.is_flag):
             yield from (*item.opts, *item.secondary_opts)

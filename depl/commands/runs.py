@@ -274,7 +274,6 @@ _PARAMETERS = ("law", "residuals", "scale", "care", "confidence", "diverged", "m
 
 
 def _runs(text: str) -> int | tuple[str, ...]:
-    """How many, or which."""
     try:
         value = int(text)
     except ValueError:

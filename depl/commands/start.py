@@ -52,7 +52,6 @@ _HELD_OUT = re.compile("val|eval|test|held|central", re.IGNORECASE)
 
 
 def _of_name(text: str) -> tuple[str, float]:
-    """A name and its number."""
     name, number = given.key_and_value(text)
     return name, _sensible(_POSITIVE, number)
 
@@ -268,7 +267,6 @@ def _ask_target(asked: _Asked, target: dict[str, Any], traces: Traces | None) ->
 
 
 def _write(out: str, setup: Setup, traces: Traces, instance: depl.Instance, plan: depl.Plan | None) -> str:
-    """Write all files, none of them half, and say what could not be drawn."""
     from depl.models.traces.files import write_traces
 
     paths = [str(given.make_folder(out) / name) for name in FILES]

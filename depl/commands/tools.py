@@ -57,7 +57,6 @@ def _content(method: Any) -> dict[str, object]:
 
 
 def _described(method: Any) -> str:
-    """One method with its options, in a few lines."""
     from depl.method_table import needed, proved
 
     name = f"{method.name} (the default)" if method.name == DEFAULT_METHOD else method.name

@@ -23,7 +23,6 @@ _GAINS = [
 
 
 def _variance_ratio(gains: NDArray[np.float64]) -> float:
-    """Variance of whole runs over the sum of the variances of their epochs."""
     return float(np.var(gains.sum(axis=1)) / np.var(gains, axis=0).sum())
 
 

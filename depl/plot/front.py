@@ -154,7 +154,6 @@ def _draw_points(front: Front, axes: "Axes") -> None:
 
 
 def _draw_marks(front: Front, axes: "Axes") -> None:
-    """Lines at 0.9, 0.95 and 0.99, with the cost there."""
     for point in front:
         if point.budget in MARKS:
             axes.axvline(point.budget, color="0.6", linewidth=0.8, linestyle=":", zorder=0)

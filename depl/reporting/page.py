@@ -180,7 +180,6 @@ def _commands(facts: PlanFacts, source: Source, seconds: float | None) -> Iterat
 
 
 def _identities(facts: PlanFacts, seconds: float | None) -> Iterator[tuple[str, str]]:
-    """Fingerprints, the seed and the limit of the solves, and versions."""
     yield "instance", facts.instance.fingerprint
     yield "plan, SHA-256 as depl writes it", hashlib.sha256(facts.plan.to_json().encode()).hexdigest()
     if seconds is not None:

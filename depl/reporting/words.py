@@ -221,7 +221,6 @@ def _row(facts: PlanFacts, offer: Offer) -> tuple[object, ...]:
 
 
 def _over(facts: PlanFacts, result: Result) -> str | None:
-    """How much the plan of a result costs over this one's cost."""
     if result.plan is None or result.cost is None:
         return None
     if result.plan.epochs == facts.plan.epochs and set(result.plan.data) == set(facts.plan.data):

@@ -346,7 +346,6 @@ def _set(names: Iterable[str]) -> str:
 
 
 def _span(values: Sequence[float]) -> str:
-    """One number, or the first and the last of several different ones."""
     ends = number(values[0]), number(values[-1])
     return ends[0] if ends[0] == ends[1] else " .. ".join(ends)
 

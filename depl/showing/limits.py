@@ -148,7 +148,6 @@ def explain_instance(instance: Instance) -> str:
 
 
 def _in_the_way(moved: list[Edge]) -> list[str]:
-    """Which limits are in the way of a plan."""
     *most, last = [item.limit.symbol for item in moved if item.reached is not None] or [""]
     lines = ["What binds"]
     if last:

@@ -70,7 +70,6 @@ def policy_sections(policy: Policy, *, details: bool = False) -> Iterator[Sectio
 
 
 def _promise(policy: Policy) -> tuple[str, str]:
-    """What the policy reaches, and how that was established."""
     found, asked = policy.certificate, probability(policy.quantile_level)
     basis = "counted over all combinations of the runs" if _is_counted(policy) else "certified under the law"
     kept = fact("reached", min(found.reached, 1.0)).told
@@ -90,7 +89,6 @@ def _rule(policy: Policy | None) -> str:
 
 
 def _switching(policy: Policy) -> str:
-    """After which epochs switches are allowed."""
     if policy.switch_epochs is None:
         return ""
     spans = [_range(span[0], span[-1], " to ") for span in consecutive(policy.switch_epochs, int)]

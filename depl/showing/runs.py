@@ -400,7 +400,6 @@ def _fit(found: Fitted) -> Pairs:
 
 
 def _counted(instance: Instance, traced: TracedLaw) -> Pairs:
-    """How runs count in promises."""
     level = instance.target.quantile_level
     needed = runs_to_carry(level, traced.confidence, traced.diverged)
     lost = f"{traced.diverged} that diverged or were lost" if traced.diverged else ""
@@ -493,7 +492,6 @@ def _advised(found: Advice) -> Pairs:
 
 
 def _option(found: Advice, one: Option) -> str:
-    """Runs of a plan, and what they bring."""
     runs, allowed, share = one.advised
     on = (
         "" if one.trained == one.schedule else f", trained on to {schedule_label(one.trained)} as others were"

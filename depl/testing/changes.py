@@ -64,7 +64,6 @@ def _of_instance(changed: Callable[[Instance], dict[str, Any]]) -> Callable[[Pro
 
 
 def _scaled_field(things: Iterable[T], name: str, factor: float) -> tuple[T, ...]:
-    """All things with so many times what they have under a name."""
     return tuple(structs.replace(item, **{name: getattr(item, name) * factor}) for item in things)
 
 
@@ -79,7 +78,6 @@ def _time(instance: Instance) -> dict[str, Any]:
 
 
 def _worked(model: Model, factor: float, **changes: object) -> Model:
-    """The model with so many times the work."""
     compute = model.compute and tuple(
         structs.replace(table, epochs=tuple(work * factor for work in table.epochs))
         for table in model.compute
@@ -139,7 +137,6 @@ def _scaled_law(law: SwitchLaw, factor: float) -> SwitchLaw | None:
 
 
 def _order(problem: Problem) -> Problem:
-    """Of models, clusters, datasets and scenarios."""
     instance, sample = problem.instance, problem.scenarios
     order = np.roll(np.arange(len(instance.models)), 1)
     changed = instance.replace(

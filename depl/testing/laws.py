@@ -256,7 +256,6 @@ def _read_back(record: Any) -> Any:
 
 
 def _wording(law: Law) -> Iterator[Relation]:
-    """A few words without Python in them."""
     words = law.in_words()
     yield "words", words and not set("<>{}=_") & set(words), repr(words)
 

@@ -215,8 +215,6 @@ class _Stopped(BaseException):
 
 
 class _Nodes:
-    """A grid of which some nodes are seen."""
-
     def __init__(self, grid: Any, nodes: Collection[int]) -> None:
         self._grid, self._nodes = grid, frozenset(nodes)
 
@@ -236,7 +234,6 @@ def _note(kept: dict[int, Any], number: int, metrics: Any) -> None:
 
 
 def _loaded(checkpoints: Checkpoints | None, controller: Controller) -> Any:
-    """The arrays after the last round of the log; None for a new run."""
     if checkpoints is None:
         if controller.epoch and not isinstance(controller.decision, Stop):
             raise InvalidInputError(
