@@ -15,7 +15,7 @@ from depl.benchmarks.figures.style import (
 )
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.policy import Policy, PolicyNode
-from depl.showing.policies import GIVE_UP, NO_EPOCH_LEFT, REACHED, Action, Site, bands, loss_at, site_of
+from depl.showing.policies import STOPS, Doing, Site, bands, loss_at, site_of, words_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,7 +26,7 @@ _SAMPLE = 6.0
 _ABOVE = 0.08
 """Share of the height that is left above the highest bound."""
 
-STOP_COLOURS = {REACHED: "#009E73", GIVE_UP: "#D55E00", NO_EPOCH_LEFT: "#999999"}
+STOP_COLOURS = dict(zip(STOPS, ("#009E73", "#D55E00", "#999999"), strict=True))
 """Of what ends a run; trainings have the colours of models."""
 
 _SITE_COLOURS = tuple(colour for colour in MODEL_COLOURS if colour not in STOP_COLOURS.values())
@@ -62,8 +62,8 @@ def policy(policy: Policy, *, axes: "Sequence[Axes] | None" = None) -> "list[Axe
     for axis, (site, nodes) in zip(drawn, panels.items(), strict=False):
         _draw_nodes(policy, nodes, axis)
         _finish(policy, site, top, axis)
-    for action, colour in colours(policy).items():
-        drawn[0].plot([], [], color=colour, linewidth=_SAMPLE, label=plain(action.words))
+    for doing, colour in colours(policy).items():
+        drawn[0].plot([], [], color=colour, linewidth=_SAMPLE, label=plain(words_of(doing)))
     drawn[len(panels) - 1].set_xlabel("epochs trained")
     legend_beside(drawn[0])
     return drawn
@@ -79,17 +79,14 @@ def lanes(policy: Policy) -> dict[Site, list[PolicyNode]]:
     return {site: sorted(nodes, key=lambda node: node.epoch) for site, nodes in found.items()}
 
 
-def colours(policy: Policy) -> dict[Action, str]:
+def colours(policy: Policy) -> dict[Doing, str]:
     """A colour for everything that a policy does, in the order of the legend."""
     sites = [*lanes(policy), *((it.model, it.cluster) for node in policy.nodes for it in node.trainings)]
-    trainings = {trained(site): nth(_SITE_COLOURS, place) for place, site in enumerate(dict.fromkeys(sites))}
-    used = {band.action for node in policy.nodes for band in bands(policy, node)}
-    return trainings | {action: colour for action, colour in STOP_COLOURS.items() if action in used}
-
-
-def trained(site: Site) -> Action:
-    """The action of training there, which may be worded as going on or as a switch."""
-    return Action(site, f"train {site[0]} on {site[1]}")
+    used = {doing for node in policy.nodes for _, doing in bands(policy, node)}
+    found: dict[Doing, str] = {
+        site: nth(_SITE_COLOURS, place) for place, site in enumerate(dict.fromkeys(sites))
+    }
+    return found | {doing: colour for doing, colour in STOP_COLOURS.items() if doing in used}
 
 
 def _draw_nodes(policy: Policy, nodes: Sequence[PolicyNode], axis: "Axes") -> None:
@@ -105,11 +102,9 @@ def _draw_nodes(policy: Policy, nodes: Sequence[PolicyNode], axis: "Axes") -> No
         for place, node in enumerate(some):
             left, right = (epoch - 0.5 + edge / len(some) for edge in (place, place + 1))
             low = loss_at(policy, -1)
-            for band in bands(policy, node):
-                high = loss_at(policy, band.upto)
-                corners = [(left, low), (right, low), (right, high), (left, high)]
-                action = band.action if band.action.site is None else trained(band.action.site)
-                boxes[known[action]].append(corners)
+            for upto, doing in bands(policy, node):
+                high = loss_at(policy, upto)
+                boxes[known[doing]].append([(left, low), (right, low), (right, high), (left, high)])
                 low = high
     for colour, corners_of in boxes.items():
         axis.add_collection(PolyCollection(corners_of, facecolor=colour, linewidth=0, rasterized=True))

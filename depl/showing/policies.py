@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from depl.models.foundation.wording import counted, number, percentage, probability
 from depl.models.problem.policy import STOP, Policy, PolicyNode
@@ -170,23 +170,10 @@ Site = tuple[str, str]
 """A model and the cluster on which it trains."""
 
 
-class Action(NamedTuple):
-    """What is done: training at a site, or stopping for a reason; in words."""
+Doing = Site | str
+"""What is done: training at a site, or stopping, in words."""
 
-    site: Site | None
-    words: str
-
-
-REACHED = Action(None, "stop: reached")
-NO_EPOCH_LEFT = Action(None, "stop: no epoch is left")
-GIVE_UP = Action(None, "stop: give up")
-
-
-class Band(NamedTuple):
-    """Losses from that of the band before up to one, and what is done there."""
-
-    upto: int
-    action: Action
+STOPS = REACHED, GIVE_UP, NO_EPOCH_LEFT = "stop: reached", "stop: give up", "stop: no epoch is left"
 
 
 def site_of(node: PolicyNode) -> Site | None:
@@ -200,26 +187,29 @@ def loss_at(policy: Policy, index: int) -> float:
     return math.exp(value) if policy.grid.scale == "log" else value
 
 
-def bands(policy: Policy, node: PolicyNode) -> tuple[Band, ...]:
-    """What is done at a node, neighbours that do the same joined; a target that is met stops the run."""
-    found = [Band(min(policy.grid.target, policy.grid.cells - 1), REACHED)] if node.may_stop else []
+def bands(policy: Policy, node: PolicyNode) -> list[tuple[int, Doing]]:
+    """Up to which index what is done, neighbours alike joined; a target that is met stops the run."""
+    met = min(policy.grid.target, policy.grid.cells - 1)
+    found: list[tuple[int, Doing]] = [(met, REACHED)] if node.may_stop else []
     for row in node.rows:
-        if found and row.upto <= found[-1].upto:
+        if found and row.upto <= found[-1][0]:
             continue
-        action = _action(policy, node, row.action)
-        if found and found[-1].action == action:
+        doing: Doing = NO_EPOCH_LEFT if node.epoch == policy.maximum_epochs else GIVE_UP
+        if row.action != STOP:
+            training = node.trainings[row.action]
+            doing = training.model, training.cluster
+        if found and found[-1][1] == doing:
             found.pop()
-        found.append(Band(row.upto, action))
-    return tuple(found)
+        found.append((row.upto, doing))
+    return found
 
 
-def _action(policy: Policy, node: PolicyNode, place: int) -> Action:
-    if place == STOP:
-        return NO_EPOCH_LEFT if node.epoch == policy.maximum_epochs else GIVE_UP
-    training = node.trainings[place]
-    site, now = (training.model, training.cluster), site_of(node)
-    where = f"{site[0]} on {site[1]}"
-    return Action(site, f"train {where}" if now is None else "go on" if site == now else f"switch to {where}")
+def words_of(doing: Doing, now: Site | None = None) -> str:
+    """What is done where a site was trained last, in words."""
+    if isinstance(doing, str):
+        return doing
+    where = f"{doing[0]} on {doing[1]}"
+    return f"train {where}" if now is None else "go on" if doing == now else f"switch to {where}"
 
 
 def consecutive(items: Iterable[Any], epoch_of: Callable[[Any], int]) -> list[list[Any]]:
@@ -232,24 +222,24 @@ def consecutive(items: Iterable[Any], epoch_of: Callable[[Any], int]) -> list[li
 
 def _table(policy: Policy, details: bool = False) -> Iterator[Section]:
     """Up to which losses what is done; nodes that do the same merged over epochs unless all are wanted."""
-    alike: dict[Any, list[tuple[int, tuple[Band, ...]]]] = defaultdict(list)
+    alike: dict[Any, list[tuple[int, list[int]]]] = defaultdict(list)
     for node in policy.nodes:
-        found = bands(policy, node)
-        alike[site_of(node), tuple(band.action for band in found)].append((node.epoch, found))
+        ends, done = zip(*bands(policy, node), strict=True)
+        alike[site_of(node), done].append((node.epoch, list(ends)))
     order, spans = list(dict.fromkeys(map(site_of, policy.nodes))), []
-    for (site, actions), nodes in alike.items():
+    for (site, done), nodes in alike.items():
         for span in [[node] for node in nodes] if details else consecutive(nodes, lambda node: node[0]):
-            spans.append((order.index(site), span[0][0], span[-1][0], actions, [found for _, found in span]))
+            spans.append((order.index(site), span[0][0], span[-1][0], done, [ends for _, ends in span]))
     lines: list[tuple[str, str, str, str]] = []
-    for place, first, last, actions, merged in sorted(spans, key=lambda span: span[:3]):
+    for place, first, last, done, merged in sorted(spans, key=lambda span: span[:3]):
         site = order[place]
         head = "nothing yet" if site is None else f"{site[0]} on {site[1]}", _range(first, last, " to ")
-        for index, action in enumerate(actions):
-            ends = [loss_at(policy, found[index].upto) for found in merged]
-            losses = f"up to {_range(number(min(ends), 4), number(max(ends), 4), ' ... ')}"
-            if index == len(actions) - 1:
+        for index, doing in enumerate(done):
+            upto = [loss_at(policy, ends[index]) for ends in merged]
+            losses = f"up to {_range(number(min(upto), 4), number(max(upto), 4), ' ... ')}"
+            if index == len(done) - 1:
                 losses = "above" if index else "any"
-            lines.append((*(head if index == 0 else ("", "")), losses, action.words))
+            lines.append((*(head if index == 0 else ("", "")), losses, words_of(doing, site)))
     kept = lines if details else lines[:_MOST_LINES]
     more = f"and {counted(len(lines) - len(kept), 'more line')}" if len(lines) > len(kept) else ""
     yield "", Listing(("trained last", "after epoch", "loss", "next"), kept)

@@ -20,7 +20,7 @@ from depl.models.policy.decisions import Stop
 from depl.models.problem.instance import ConstantImprovement
 from depl.models.problem.laws import Undeclared
 from depl.models.traces.table import Traces
-from depl.plot.policy import colours, trained
+from depl.plot.policy import colours
 from depl.showing.policies import GIVE_UP, NO_EPOCH_LEFT, REACHED
 from tests.cases.memory_search_cases import drawn
 from tests.cases.picture_cases import legend_of, require_readable
@@ -219,7 +219,7 @@ def test_every_place_has_the_colour_of_what_the_controller_decides_there():
         for loss in np.arange(0.05, 1.9, 0.1).tolist():
             decision = decide(policy, [*before, loss])
             stops = isinstance(decision, Stop)
-            action = reasons[decision.reason] if stops else trained((decision.model, decision.cluster))
+            action = reasons[decision.reason] if stops else (decision.model, decision.cluster)
             assert (decision.epoch, colour_at(panels[site], epoch, loss)) == (epoch, known[action]), loss
     assert colour_at(panels[SMALL], 3, 1.0) is None
 
