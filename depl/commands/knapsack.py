@@ -44,7 +44,7 @@ depl knapsack f3_l-d_kp_4_20 --via exact --reduction by-time
     Choice(tuple(REDUCTIONS)),
     default="by-cost",
 )
-@option("--instance N", "which instance of the file, counted from 1", given.Whole(), default=1)
+@option("--instance N", "which instance of the file, counted from 1", given.WHOLE, default=1)
 @option(
     "--chance",
     "normal weights: number of items, capacity and omega (0.95, or z=1.645, its factor of the "

@@ -288,19 +288,11 @@ class Choice(click.Choice[str]):
         raise click.BadParameter(message, ctx, param)
 
 
-class Whole(click.IntRange):
-    """A whole number."""
-
-    name = "whole number"
-
-
-class Number(click.types.FloatParamType):
-    """A number; the command says which are too small or too large, as Python asks for the same."""
-
-    name = "number"
-
-
-COUNT, SEED, NUMBER = Whole(min=1), Whole(min=0), Number()
+COUNT, SEED, WHOLE = click.IntRange(min=1), click.IntRange(min=0), click.IntRange()
+COUNT.name = SEED.name = WHOLE.name = "whole number"
+NUMBER = click.types.FloatParamType()
+"""A number; the command says which are too small or too large, as Python asks for the same."""
+NUMBER.name = "number"
 
 
 def positive_seconds(text: str) -> float:
@@ -618,8 +610,8 @@ def asked_of_solver(options: Options, instance: depl.Instance) -> Iterator[dict[
     name = options.method or default_method(instance)
     asked = options.pick("method", "gap", "time_limit", "seed")
     asked["options"] = _further_options(options, name)
-    with following(name, instance.units, time_limit=options.time_limit) as seen:
-        yield asked | seen._asdict()
+    with following(name, instance.units, time_limit=options.time_limit) as told:
+        yield asked | told
 
 
 def _further_options(options: Options, name: str) -> dict[str, object]:

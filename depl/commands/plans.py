@@ -315,8 +315,8 @@ def report(options: Options) -> Answer:
             fresh = read_certificate(read_text(options.certificate), instance, plan)
 
     def solver(target: depl.Instance, method: str) -> depl.Result:
-        with following(method, instance.units) as seen:
-            return depl.solve(target, method, time_limit=options.time_limit, **seen._asdict())
+        with following(method, instance.units) as told:
+            return depl.solve(target, method, time_limit=options.time_limit, **told)
 
     with given.inside(options.plan):
         seconds = options.time_limit if options.prices else None

@@ -101,8 +101,10 @@ def solve(options: Options) -> Answer:
         if clusters.count(cluster) > 1:
             raise InvalidInputError(f"names cluster {cluster!r} twice", "--data")
     asked = options.pick("failure_cost", "gap", "time_limit", "switch_epochs", "abandon_at_start")
-    with following(f"{options.rung} policy", instance.units, "policy") as seen:
-        result = depl.solve_policy(instance, options.rung, data=data or None, progress=seen.progress, **asked)
+    with following(f"{options.rung} policy", instance.units, "policy") as told:
+        result = depl.solve_policy(
+            instance, options.rung, data=data or None, progress=told.get("progress"), **asked
+        )
     return given.answer(
         result,
         code_of(result.termination.value, result.policy is not None),

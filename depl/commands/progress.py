@@ -4,30 +4,22 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from depl.commands.printable import printable
 from depl.models.foundation.wording import percentage, rounded_down
 from depl.models.problem.units import NO_UNITS, Units
-from depl.models.solving.limits import OnPhase, Progress
 from depl.models.solving.standstill import Standstill
 
 if TYPE_CHECKING:
     from rich.text import Text
 
 
-class Following(NamedTuple):
-    """What a solve tells of itself, as its keywords; None away from a terminal."""
-
-    progress: Progress | None = None
-    on_phase: OnPhase | None = None
-
-
 @contextmanager
 def following(
     method: str, units: Units = NO_UNITS, what: str = "plan", time_limit: float | None = None
-) -> Iterator[Following]:
-    """Show what a solve does and has proved so far, by the method asked for, which may let others run.
+) -> Iterator[dict[str, Any]]:
+    """Show what a solve does and has proved so far, by the method asked for; it is told by these keywords.
 
     The line shows at any moment which method runs, for how long, and the best cost, the lower bound and the
     gap, and beneath it that the bound has not moved for long; where another method begins, a row with the
@@ -39,7 +31,7 @@ def following(
 
     console = Console(stderr=True, highlight=False, markup=False)
     if not console.is_terminal:
-        yield Following()
+        yield {}
         return
     phase, best, started, standstill = method, (math.inf, 0.0), time.perf_counter(), Standstill(time_limit)
 
@@ -64,7 +56,7 @@ def following(
     live = Live(console=console, transient=True, redirect_stdout=False, get_renderable=line)
     with nullcontext() if console.is_dumb_terminal else live:
         live.refresh()
-        yield Following(moved, began)
+        yield {"progress": moved, "on_phase": began}
 
 
 def held(cost: float, bound: float, units: Units = NO_UNITS, what: str = "plan") -> str:

@@ -92,8 +92,8 @@ def start(options: Options) -> Answer:
             raise
         kept = given.written(str(given.make_folder(options.out) / FILES[0]), "setup", setup)
         raise InvalidInputError(f"{error}; {kept}, for --template when there are other runs") from error
-    with following(DEFAULT_METHOD, instance.units) as seen:
-        result = depl.solve(instance, time_limit=options.time_limit, **seen._asdict())
+    with following(DEFAULT_METHOD, instance.units) as told:
+        result = depl.solve(instance, time_limit=options.time_limit, **told)
     failed = _write(options.out, setup, found.traces, instance, result.plan)
     return _answer(options, found, instance, result, asked.terminal)._replace(aside=failed)
 

@@ -137,8 +137,8 @@ def watched(monkeypatch):
 
 
 def test_away_from_a_terminal_nothing_is_shown(capsys):
-    with following("exact") as seen:
-        assert (seen.progress, seen.on_phase) == (None, None)
+    with following("exact") as told:
+        assert told == {}
     with bar("solving", 2) as step:
         step("one")
     assert capsys.readouterr() == ("", "")
@@ -146,8 +146,8 @@ def test_away_from_a_terminal_nothing_is_shown(capsys):
 
 def test_the_default_method_names_its_phases_and_an_error_leaves_the_terminal_as_it_was(watched):
     terminal = watched()
-    with following("exact", time_limit=1.0) as seen:
-        seen.progress(1.0, 20.0, 15.0)
+    with following("exact", time_limit=1.0) as told:
+        told["progress"](1.0, 20.0, 15.0)
         time.sleep(0.6)  # the line is drawn four times a second
         rows = terminal.rows()
     assert any("exact: best plan 20, lower bound 15, gap 25 %" in row for row in rows)
