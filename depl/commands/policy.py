@@ -102,9 +102,8 @@ def solve(options: Options) -> Answer:
             raise InvalidInputError(f"names cluster {cluster!r} twice", "--data")
     asked = options.pick("failure_cost", "gap", "time_limit", "switch_epochs", "abandon_at_start")
     with following(f"{options.rung} policy", instance.units, "policy") as told:
-        result = depl.solve_policy(
-            instance, options.rung, data=data or None, progress=told.get("progress"), **asked
-        )
+        asked |= {"data": data or None, "progress": told.get("progress")}
+        result = depl.solve_policy(instance, options.rung, **asked)
     return given.answer(
         result,
         code_of(result.termination.value, result.policy is not None),

@@ -444,14 +444,6 @@ def _lost(lost: Mapping[str, str], diverged: int) -> str:
 advice_names: Names = {**NAMES, "most_saved": ("saved by further runs", "cost", UP, 6)}
 
 
-def advice_brief(found: Advice) -> str:
-    """One line: how many plans are worth running, and what is promised without."""
-    now = (
-        "nothing is promised" if found.cost is None else f"cost {found.units.amount(found.cost, 'cost')} now"
-    )
-    return f"<Advice: {now}, {counted(len(found.options), 'plan')} to run>"
-
-
 def advice_content(found: Advice) -> dict[str, Any]:
     """Everything that is advised, with stages in the place of epochs."""
     told = [{**vars(one), "advised": one.advised._asdict()} for one in found.options]
