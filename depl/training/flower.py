@@ -12,7 +12,6 @@ import contextlib
 import logging
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -30,16 +29,7 @@ except ImportError as error:
     raise ImportError("this adapter needs Flower 1.22 or newer: pip install 'depl[flower]'") from error
 
 
-def guard(
-    strategy: Any,
-    controller: Controller,
-    *,
-    loss: str = "loss",
-    convert: Callable[[Any, str], Any] | None = None,
-    nodes: Mapping[str, Collection[int]] | None = None,
-    checkpoints: Checkpoints | None = None,
-    first_loss: float = math.nan,
-) -> "GuardedStrategy":
+class guard(Strategy):  # type: ignore[misc]  # noqa: N801 - it is called as a function
     """A strategy that does what another one does, until the controller stops the run.
 
     Model and cluster of a round stand in the configuration that the clients are sent, as ``"model"`` and
@@ -68,35 +58,31 @@ def guard(
     InvalidInputError
         If ``convert`` or the nodes of a cluster are missing, or the strategy has a ``start`` of its own.
     """
-    require_convert(controller, convert)
-    require_suffix(checkpoints, ".npz", "arrays are saved")
-    missing = [cluster for cluster in controller.clusters if nodes is not None and cluster not in nodes]
-    if missing:
-        raise InvalidInputError(f"has no entry for the cluster {missing[0]!r}", "nodes")
-    if type(strategy).start is not Strategy.start:
-        raise InvalidInputError(
-            f"{type(strategy).__name__} has a start of its own, which would not be followed; ask the "
-            "controller in its loop",
-            "strategy",
-        )
-    return GuardedStrategy(strategy, controller, loss, convert, nodes, checkpoints, first_loss)
 
-
-@dataclass(eq=False)
-class GuardedStrategy(Strategy):  # type: ignore[misc]
-    """What `guard` returns."""
-
-    strategy: Any
-    controller: Controller
-    loss: str
-    convert: Callable[[Any, str], Any] | None
-    nodes: Mapping[str, Collection[int]] | None
-    checkpoints: Checkpoints | None
-    first_loss: float
-    _before: int = 0
-    _central: bool = False
-    _result: Any = field(default_factory=Result)
-    _arrays: Any = None
+    def __init__(
+        self,
+        strategy: Any,
+        controller: Controller,
+        *,
+        loss: str = "loss",
+        convert: Callable[[Any, str], Any] | None = None,
+        nodes: Mapping[str, Collection[int]] | None = None,
+        checkpoints: Checkpoints | None = None,
+        first_loss: float = math.nan,
+    ) -> None:
+        require_convert(controller, convert)
+        require_suffix(checkpoints, ".npz", "arrays are saved")
+        missing = [cluster for cluster in controller.clusters if nodes is not None and cluster not in nodes]
+        if missing:
+            raise InvalidInputError(f"has no entry for the cluster {missing[0]!r}", "nodes")
+        if type(strategy).start is not Strategy.start:
+            message = (
+                f"{type(strategy).__name__} has a start of its own, which would not be followed; ask the"
+            )
+            raise InvalidInputError(f"{message} controller in its loop", "strategy")
+        self.strategy, self.controller, self.loss, self.convert = strategy, controller, loss, convert
+        self.nodes, self.checkpoints, self.first_loss = nodes, checkpoints, first_loss
+        self._before, self._central, self._result, self._arrays = 0, False, Result(), None
 
     def start(
         self,
