@@ -76,13 +76,10 @@ class guard(Strategy):  # type: ignore[misc]  # noqa: N801 - it is called as a f
         if missing:
             raise InvalidInputError(f"has no entry for the cluster {missing[0]!r}", "nodes")
         if type(strategy).start is not Strategy.start:
-            message = (
-                f"{type(strategy).__name__} has a start of its own, which would not be followed; ask the"
-            )
-            raise InvalidInputError(f"{message} controller in its loop", "strategy")
+            message = "has a start of its own, which would not be followed; ask the controller in its loop"
+            raise InvalidInputError(f"{type(strategy).__name__} {message}", "strategy")
         self.strategy, self.controller, self.loss, self.convert = strategy, controller, loss, convert
         self.nodes, self.checkpoints, self.first_loss = nodes, checkpoints, first_loss
-        self._before, self._central, self._result, self._arrays = 0, False, Result(), None
 
     def start(
         self,
