@@ -241,19 +241,15 @@ class _Equations:
             yield f"  no law is declared, so nothing is said; {given}"
             return
         violation, allowed = self.found.violation, float(self.target.violation_budget)
-        used = (
-            f"allowed is {number(allowed)}, of which {number(100 * violation.upper / allowed, 3)} % are used"
-        )
+        share = number(100 * violation.upper / allowed, 3)
+        used = f"allowed is {number(allowed)}, of which {share} % are used"
         yield f"  P({last} > {most}) {_certified(violation, fitted)}; {used}: {self.held('(3)')}"
         if quantile is None:
             return
         yield f"  the {level}-quantile of {last} {_certified(quantile, fitted)}"
         if not fitted:
-            mean = self.found.expected_loss
-            margin, deviation = (
-                quantile.middle - mean,
-                math.sqrt(law_of_end(self.instance, self.plan).variance()),
-            )
+            mean, law = self.found.expected_loss, law_of_end(self.instance, self.plan)
+            margin, deviation = quantile.middle - mean, math.sqrt(law.variance())
             known = 0 < deviation < math.inf
             scaled = f", {number(margin / deviation, 4)} standard deviations" if known else ""
             yield f"  its margin over the mean {number(mean)} is {number(margin)}{scaled}"
@@ -281,19 +277,13 @@ class _Equations:
     def resources(self) -> Iterator[str]:
         """Constraint (5)."""
         yield "(5) Resources  x(k) <= r(n)"
-        most: dict[str, _Group] = {}
-        for group in self.groups:
-            known = most.setdefault(group.epoch.cluster, group)
-            if group.epoch.resources > known.epoch.resources:
-                most[group.epoch.cluster] = group
-        limits = ((name, self.instance.cluster(name).capacity) for name in most)
-        told = {name: f"r = {self.units.amount(limit, 'resource')}" for name, limit in limits}
-        yield from aligned(
-            [
-                (name, f"largest x(k) = {number(group.epoch.resources)}", told[name], group.label)
-                for name, group in most.items()
-            ]
-        )
+        rows = []
+        for name in dict.fromkeys(group.epoch.cluster for group in self.groups):
+            own = (group for group in self.groups if group.epoch.cluster == name)
+            group = max(own, key=lambda group: group.epoch.resources)
+            limit = f"r = {self.units.amount(self.instance.cluster(name).capacity, 'resource')}"
+            rows.append((name, f"largest x(k) = {number(group.epoch.resources)}", limit, group.label))
+        yield from aligned(rows)
 
     def nodes(self) -> Iterator[str]:
         """What unequal nodes commit; nothing where all nodes of a cluster are equal."""
@@ -316,9 +306,8 @@ class _Equations:
             trains = sum(epoch.cluster == row.cluster for epoch in self.plan.epochs)
             missing = number_of_all - len(row.datasets)
             use = f"leaves {missing} of {number_of_all} out" if missing else "all data"
-            rows.append(
-                (row.cluster, f"has {_set(row.datasets)} ({use})", f"trains {counted(trains, 'epoch')}")
-            )
+            has = f"has {_set(row.datasets)} ({use})"
+            rows.append((row.cluster, has, f"trains {counted(trains, 'epoch')}"))
         yield from aligned(rows)
 
 

@@ -96,11 +96,8 @@ def _claims(plan: Plan) -> Pairs:
 
 def most_resources(plan: Plan) -> dict[str, float]:
     """The most resources that a node of each cluster commits in an epoch."""
-    most: dict[str, float] = {}
-    for epoch in plan.epochs:
-        if math.isfinite(epoch.resources):
-            most[epoch.cluster] = max(most.get(epoch.cluster, 0.0), epoch.resources)
-    return most
+    used = [(epoch.cluster, epoch.resources) for epoch in plan.epochs if math.isfinite(epoch.resources)]
+    return {name: max(most for cluster, most in used if cluster == name) for name in dict(used)}
 
 
 def evaluation_content(found: Evaluation) -> dict[str, Any]:
