@@ -191,10 +191,8 @@ class _Equations:
         yield f"  rests on {basis(traced, schedule)}"
         budget = self.target.violation_budget
         if below_all_seen(traced, end_law(traced, schedule), budget):
-            yield (
-                f"  NOT to be believed: the {number(float(1 - budget))}-quantile of l(K) lies below every "
-                "loss that any run ever had, so the law does not describe the runs."
-            )
+            low = f"the {number(float(1 - budget))}-quantile of l(K) lies below every loss that any run"
+            yield f"  NOT to be believed: {low} ever had, so the law does not describe the runs."
 
     def times(self) -> Iterator[str]:
         """Equation (1)."""

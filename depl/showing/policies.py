@@ -118,10 +118,8 @@ def _outcome(result: PolicyResult) -> Pairs:
         runs = f"{counted(policy.certificate.runs or 0, 'run')} or more behind every stage, one unseen run"
         yield "rests on", f"{runs} that fails, and a choice on the same runs" if counts else _FITTED
     if result.failure_cost is not None:
-        yield (
-            "a failed run",
-            f"counts {fact('failure_cost', result.failure_cost, units).shown}{_rule(policy)}",
-        )
+        failed = fact("failure_cost", result.failure_cost, units).shown
+        yield "a failed run", f"counts {failed}{_rule(policy)}"
         law = " of the same law with independent residuals" if counts else ""
         ratio, price = fact("ratio", result.ratio, units), number(result.multiplier)
         yield ratio.label, result.ratio and f"costs {ratio.told} at least in the mean{law}"

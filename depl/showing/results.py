@@ -112,10 +112,8 @@ def result_sections(result: Result) -> Iterator[Section]:
 def _lines(result: Result) -> Pairs:
     instance, plan, state = result.problem, result.plan, state_of(result)
     proved = result.termination in (Termination.OPTIMAL, Termination.GAP_REACHED)
-    yield (
-        "result" if instance is None else instance.name,
-        f"{'' if proved or plan is None else 'a feasible plan; '}{state}",
-    )
+    held = "" if proved or plan is None else "a feasible plan; "
+    yield "result" if instance is None else instance.name, f"{held}{state}"
     yield "method", f"{result.method}, {result.wall_seconds:.2f} s"
     known = {ending.value: _ending(ending, result) for ending in Termination}
     phases = [f"{it.method} {it.seconds:.2f} s: {known.get(it.ending, it.ending)}" for it in result.phases]
@@ -147,10 +145,8 @@ def _plan(result: Result, instance: Instance, plan: Plan) -> Pairs:
     yield "training time", allowed(instance, result.training_time)
     if evidence is not None:
         origin = "given" if evidence.seed is None else f"drawn with seed {evidence.seed}"
-        yield (
-            "scenarios",
-            f"{evidence.misses} of {evidence.size} missed, {evidence.allowed} allowed; {origin}",
-        )
+        missed = f"{evidence.misses} of {evidence.size} missed, {evidence.allowed} allowed"
+        yield "scenarios", f"{missed}; {origin}"
     if evidence is not None and evidence.fresh is None:
         why = "there was no time to look at the law" if instance.declares_laws else "no law is declared"
         nothing = f"nothing is promised: {why}, and what holds on these scenarios may not hold later"

@@ -277,20 +277,13 @@ def _details(found: Diagnosis, fit: TracesFit, facts: Mapping[str, Any] | None) 
     yield "", _READING
     switches = [{name: value for name, value in row.items() if name != "laws"} for row in _switches(fit)]
     yield "Loss of switches:", _table(switches)
-    yield (
-        "Final losses by the fitted law and observed, and the share below its 0.95-quantile:",
-        _table(found.levels),
-    )
-    yield (
-        "What a promised probability of missing is worth:",
-        _table(found.promises),
-    )
+    levels = "Final losses by the fitted law and observed, and the share below its 0.95-quantile:"
+    yield levels, _table(found.levels)
+    yield "What a promised probability of missing is worth:", _table(found.promises)
     yield "Warnings:" if found.warnings else "", "\n".join(f"- {note}" for note in found.warnings)
     if facts is not None:
-        yield (
-            "1. Losses of runs of a schedule spread, from the 1 to the 99 % quantile:",
-            _table(facts["spreads"]),
-        )
+        spreads = "1. Losses of runs of a schedule spread, from the 1 to the 99 % quantile:"
+        yield spreads, _table(facts["spreads"])
         yield "2. Schedules differ; p of equal distributions:", _table(facts["differences"])
         yield "3. Mean falls and deviation rises, in a share of the pairs of epochs:", _table(facts["trends"])
 
@@ -379,11 +372,9 @@ def _fit(found: Fitted) -> Pairs:
         yield "law", "independent improvements and switches, as in the paper"
     else:
         of = "" if traced.scale == "loss" else f" of the logarithm of the {metric}"
-        yield (
-            "law",
-            f"affine{of}, residuals {'kept per run' if traced.residuals == 'per_run' else 'independent'}",
-        )
-        if traced.residuals == "per_run":
+        together = traced.residuals == "per_run"
+        yield "law", f"affine{of}, residuals {'kept per run' if together else 'independent'}"
+        if together:
             yield from _counted(instance, traced)
         yield "never run", _never_run(traced)
     start = "l(1) on as it was seen: runs were not evaluated before training"
@@ -420,9 +411,8 @@ def _never_run(traced: TracedLaw) -> str:
     if traced.only_whole_runs:
         return f"refused: {only_whole_runs(traced)}"
     if not traced.deviations:
-        return (
-            "NO margin, as asked: the law flatters plans that a solver picks, and promises for them are bold"
-        )
+        bold = "the law flatters plans that a solver picks, and promises for them are bold"
+        return f"NO margin, as asked: {bold}"
     usual, worst = (
         number(value) if traced.scale == "loss" else f"{number(100 * math.expm1(value), 3)} %"
         for value in (median(traced.deviations), max(traced.deviations))
@@ -433,10 +423,8 @@ def _never_run(traced: TracedLaw) -> str:
 def _lost(lost: Mapping[str, str], diverged: int) -> str:
     """How runs that diverged or were lost are counted, or that there are none."""
     if not diverged:
-        return (
-            "none counted: promises are for runs that do not diverge; say --diverged N if N runs did, or let "
-            "depl certify count them"
-        )
+        told = "say --diverged N if N runs did, or let depl certify count them"
+        return f"none counted: promises are for runs that do not diverge; {told}"
     each = "each counted as a miss of every plan, and in every stage of a plan never run"
     return f"{counted(diverged, 'run')}, {each}{f': {listed(lost)}' if lost else ''}"
 
@@ -485,9 +473,8 @@ def _advised(found: Advice) -> Pairs:
 
 def _option(found: Advice, one: Option) -> str:
     runs, allowed, share = one.advised
-    on = (
-        "" if one.trained == one.schedule else f", trained on to {schedule_label(one.trained)} as others were"
-    )
+    further = f", trained on to {schedule_label(one.trained)} as others were"
+    on = "" if one.trained == one.schedule else further
     cost = found.units.amount(one.cost, "cost")
     return (
         f"{runs} more of {schedule_label(one.schedule)}{on}: promised at {cost} "
@@ -528,21 +515,17 @@ def _certified(found: Certificate, judges: HeldOut | None, metric: str) -> Pairs
     yield "promise", f"P(final {metric} <= {number(found.target)}) >= {level}"
     if judges is not None:
         yield "plan", schedule_label(judges.schedule) or "does not train"
+    exceed = [f"{found.exceedances} of {found.runs} exceed the target"]
     ways = {
         "ended before the plan": found.stopped,
         "diverged or were lost": found.diverged,
         "are too flat to be told from others": found.flat,
     }
-    yield (
-        "runs",
-        f"{found.exceedances} of {found.runs} exceed the target; "
-        + "".join(
-            f"{len(names)} of them because they {what} ({', '.join([repr(names[0]), '...'][: len(names)])}); "
-            for what, names in ways.items()
-            if names
-        )
-        + ("so few runs certify nothing" if found.allowed is None else f"at most {found.allowed} may"),
-    )
+    for what, names in ways.items():
+        shown = ", ".join([repr(names[0]), "..."][: len(names)]) if names else ""
+        exceed += [f"{len(names)} of them because they {what} ({shown})"] if names else []
+    allowed = "so few runs certify nothing" if found.allowed is None else f"at most {found.allowed} may"
+    yield "runs", "; ".join([*exceed, allowed])
     kept = promised(found.greatest_violation, 4).told
     both = Fact("", (1 - found.violation.upper, 1 - found.violation.lower), "", OUTWARD, 4).number
     yield "delivered", f"{kept} with confidence {confidence}; from both sides {both}"
