@@ -292,11 +292,8 @@ def _answer(
 
     out, level = shlex.quote(options.out), instance.target.quantile_level
     there = [path for name in FILES if Path(path := f"{options.out}/{name}").exists()]
-    words, pairs = (
-        shlex.join([*options.paths, *log_words(choices_of(options))]),
-        [("files", ", ".join(there))],
-    )
-    again = f"depl start {words} --out {out} --template {out}/setup.json --force"
+    words, pairs = [*options.paths, *log_words(choices_of(options))], [("files", ", ".join(there))]
+    again = f"depl start {shlex.join(words)} --out {out} --template {out}/setup.json --force"
     if result.plan is not None:
         stands, plan, needed = f"{out}/instance.json", f"{out}/plan.json", runs_to_carry(level, 0.95)
         judging = f"{shlex.join(fresh_words(options))} --plan {plan} --chosen-by {stands}"

@@ -124,13 +124,11 @@ def _outcome(result: PolicyResult) -> Pairs:
         ratio, price = fact("ratio", result.ratio, units), number(result.multiplier)
         yield ratio.label, result.ratio and f"costs {ratio.told} at least in the mean{law}"
         binds = f"binds: priced at {price} a failure, the best policy just keeps it"
-        promise = (
-            binds if result.promise_binds else "slack: the price of failures alone decides on the policy"
-        )
+        slack = "slack: the price of failures alone decides on the policy"
+        promise = binds if result.promise_binds else slack
         if counts:
-            promise = (
-                f"kept as counted, by the cheapest of those tried, planned at a price of {price} a failure"
-            )
+            planned = f"planned at a price of {price} a failure"
+            promise = f"kept as counted, by the cheapest of those tried, {planned}"
         yield "promise", None if result.multiplier is None else promise
     bound, held = "no lower bound is proved", fact("objective", result.objective, units)
     if result.lower_bound > 0:
