@@ -139,10 +139,7 @@ def _sensible(read: Callable[[str], Any], text: str) -> Any:
     """What is read of an answer; what is refused, by whomever, makes no sense."""
     try:
         value = read(text)
-    except click.UsageError as error:
-        said = error.message if error.ctx is None else given.refusal(error).rpartition("error: ")[2]
-        raise click.BadParameter(said) from error
-    except (ValueError, click.exceptions.Exit) as error:  # a lone quotation mark, a refusal, or --help
+    except ValueError as error:
         raise click.BadParameter(str(error)) from error
     if isinstance(value, float) and value and not 1e-100 <= abs(value) <= 1e100:
         raise click.BadParameter(f"{text} is nothing to calculate with")
