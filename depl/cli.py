@@ -9,7 +9,7 @@ import io
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from itertools import chain, takewhile
+from itertools import takewhile
 from typing import TextIO
 
 import click
@@ -24,27 +24,23 @@ from depl.starting import Ending, arm, disarm
 
 _LONGEST_TRACE = 20_000
 
-FIRST = ("start", "instances", "solve", "check", "explain", "front", "report", "fit", "certify")
-"""Commands that the first screen explains; of others it has the names."""
-
-OTHERS = {
-    "runs and logs": ("traces", "diagnose", "train", "policy", "replan"),
-    "methods and measurements": ("methods", "program", "knapsack", "bench", "figures"),
-    "learning and setting up": ("demo", "lessons", "warm-up", "completion"),
+_SCREEN = {
+    "": "start instances solve:plans check:plans explain:plans front:plans report:plans "
+    "fit:runs certify:runs",
+    "runs and logs": "traces:runs diagnose:runs train policy replan:plans",
+    "methods and measurements": "methods:tools program:plans knapsack bench figures:paper_figures",
+    "learning and setting up": "demo lessons:tools warm-up:tools completion:tools",
 }
+"""Every command on the first screen, which explains those of no group, with its module unless that is called
+like it: only what is asked for is imported."""
 
-_MODULES = {
-    "plans": ("solve", "check", "explain", "front", "report", "replan", "program"),
-    "runs": ("traces", "diagnose", "fit", "certify"),
-    "tools": ("methods", "lessons", "warm-up", "completion"),
-    "paper_figures": ("figures",),
-}
-_PLACES = {name: module for module, names in _MODULES.items() for name in names}
+_GROUPS = {group: [word.partition(":") for word in words.split()] for group, words in _SCREEN.items()}
 COMMANDS = {
-    name: f"depl.commands.{_PLACES.get(name, name)}:{name.replace('-', '_')}"
-    for name in (*FIRST, *chain.from_iterable(OTHERS.values()))
+    name: f"depl.commands.{module or name}:{name.replace('-', '_')}"
+    for words in _GROUPS.values()
+    for name, _, module in words
 }
-"""Every command: its module, and its name there. Only what is asked for is imported."""
+FIRST = tuple(name for name, *_ in _GROUPS.pop(""))
 
 COMPLETING = "_DEPL_COMPLETE"
 """The variable of the environment by which the script of a shell asks for completions."""
@@ -55,15 +51,13 @@ class _Root(Group):
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write a screen of at most twenty lines."""
-        formatter.write(
-            f"Usage: {ctx.command_path} COMMAND; help and examples of each: depl COMMAND --help\n"
-        )
-        formatter.write(f"{self.help}\n\n")
+        usage = f"Usage: {ctx.command_path} COMMAND; help and examples of each: depl COMMAND --help"
+        formatter.write(f"{usage}\n{self.help}\n\n")
         found = {name: self.get_command(ctx, name) for name in FIRST}
         rows = [f"  {name:9}  {item.get_short_help_str(70)}" for name, item in found.items() if item]
         formatter.write("\n".join(rows) + "\n\n")
-        for group, names in OTHERS.items():
-            formatter.write(f"{group}: {', '.join(names)}\n")
+        for group, words in _GROUPS.items():
+            formatter.write(f"{group}: {', '.join(name for name, *_ in words)}\n")
         self.format_epilog(ctx, formatter)
 
 
