@@ -11,7 +11,6 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from depl.commands.printable import fields, printable, table
-from depl.models.foundation.interval import Interval
 from depl.models.foundation.wording import at_most, interval, number, percentage, rounded_down, rounded_up
 from depl.models.problem.units import NO_UNITS, Units
 
@@ -114,7 +113,11 @@ def ends(interval: Any) -> dict[str, float] | None:
 def picked(thing: object, names: str) -> dict[str, Any]:
     """Attributes as ``--json`` has them; None where the thing has none."""
     found = {name: getattr(thing, name, None) for name in names.split()}
-    return {name: ends(value) if isinstance(value, Interval) else value for name, value in found.items()}
+    return {name: ends(value) if _is_interval(value) else value for name, value in found.items()}
+
+
+def _is_interval(value: object) -> bool:
+    return hasattr(value, "lower") and hasattr(value, "upper") and not isinstance(value, str)
 
 
 def promised(missed: Any, digits: int = 7) -> Fact:
@@ -227,7 +230,7 @@ def _cell(value: Any, digits: int = 6) -> str:
         return value.shown
     if isinstance(value, tuple):
         return ", ".join(_cell(item, digits) for item in value)
-    if hasattr(value, "lower") and hasattr(value, "upper") and not isinstance(value, str):
+    if _is_interval(value):
         return interval(value.lower, value.upper, digits)
     return "-" if value is None else number(value, digits) if isinstance(value, float) else str(value)
 

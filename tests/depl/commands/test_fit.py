@@ -31,7 +31,7 @@ $ check mine.json plan.json
 
 what was fitted is one JSON object
 $ fit runs.csv --template setup.json --out mine.json --json
-{"out": "mine.json", "runs": 60, "schedules": 3, "left_out": 0, "law": "affine", "residuals": "per_run"}
+{"out": "mine.json", "runs": 60, "schedules": 3, "law": "affine", "residuals": "per_run"}
 {"scale": "log", "independent_law_usable": false, "confidence": null, "never_run_refused": true}
 {"deviations": [], "stages": [{}, {"model": "cut", "cluster": "far", "first": false, "after": ["full@edge"]}]}
 {"stages": [{}, {"runs": 60, "starts": [2, 4], "epochs": 5}]}
