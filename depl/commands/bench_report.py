@@ -63,9 +63,8 @@ def run(options: Options) -> Answer:
             figure.write(folder, _KINDS)
     sentences = [method.sentence for method in own]
     written = options.out if folder is None else f"{options.out}, and figures and tables in {options.folder}"
-    return Answer(
-        _told(written, evidence, verdicts, tables, sentences), json=_json(options.out, evidence, verdicts)
-    )
+    told = _told(written, evidence, verdicts, tables, sentences)
+    return Answer(told, json=_json(options.out, evidence, verdicts))
 
 
 def _named(folder: Path, tables: dict[str, Table], figures: Sequence[Drawing]) -> list[str]:
@@ -94,10 +93,8 @@ def _told(
 
     headline = tables["headline"]
     rows = [[short(cell, "") for cell in row] for row in headline.rows]
-    parts = [
-        "Mean cost over the proved optimum\n" + table(headline.columns, rows, right=headline.columns[1:])
-    ]
-    parts += own
+    means = table(headline.columns, rows, right=headline.columns[1:])
+    parts = [f"Mean cost over the proved optimum\n{means}", *own]
     if verdicts:
         claims = tables["claims"]
         parts.append(table(claims.columns, [[short(cell) for cell in row] for row in claims.rows]))

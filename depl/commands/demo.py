@@ -64,10 +64,8 @@ def comparison_table(entries: Sequence[Entry]) -> str:
         found = entry.result
         reason = entry.refusal if found is None else found.reason or found.termination.value
         missing.append(_WRAPPED.fill(f"no plan of {entry.method} at {entry.target}: {reason}"))
-    meaning = (
-        f"epochs per model: {' / '.join(model.name for model in instance.models)}; "
-        f"asked probability omega: {instance.target.quantile_level}"
-    )
+    models, asked = " / ".join(model.name for model in instance.models), instance.target.quantile_level
+    meaning = f"epochs per model: {models}; asked probability omega: {asked}"
     rows = [_row(entry, entries) for entry in entries]
     return "\n".join([table(header, rows, right=right), meaning, *missing])
 

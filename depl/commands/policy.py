@@ -181,9 +181,8 @@ def decide(options: Options) -> Answer:
     led(controller, options.log, options.loss, options.epoch)
     decision = controller.decision
     if decision is None:
-        raise InvalidInputError(
-            "holds no loss yet; the first one is that before the first epoch", options.log
-        )
+        message = "holds no loss yet; the first one is that before the first epoch"
+        raise InvalidInputError(message, options.log)
     content = {
         "decision": decision.kind,
         **{name: getattr(decision, name, None) for name in ("model", "cluster", "reason")},

@@ -8,6 +8,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -260,12 +261,8 @@ def diagnose(options: Options) -> Answer:
     if fit is found.fit:  # p-values are those of every schedule unless --by chose other ones
         fit = fit_traces(traces, rng, FitBy.SCHEDULE, metric, resamples)
     figures = verdict_figure(found), loss_band(traces, metric), fit_figure(found.fit, fit)
-    files = [
-        path
-        for part, figure in zip(PARTS, figures, strict=True)
-        for path in given.saved(figure, options.figure, part)
-    ]
-    return Answer(text, json=json, aside=f"drawn in {', '.join(files)}")
+    saved = (given.saved(figure, options.figure, part) for part, figure in zip(PARTS, figures, strict=True))
+    return Answer(text, json=json, aside=f"drawn in {', '.join(chain.from_iterable(saved))}")
 
 
 _RESAMPLES = 99

@@ -120,9 +120,8 @@ def cheaper(facts: PlanFacts) -> tuple[str, bool]:
         return f"A cheaper plan for the same promise is known: {told}, {less}.", True
     if not facts.has_law:
         return "", False
-    search = (
-        "No cheaper plan for the same promise was found" if found else "Cheaper plans were not looked for"
-    )
+    none = "No cheaper plan for the same promise was found"
+    search = none if found else "Cheaper plans were not looked for"
     on_law = facts.plan.claims is None or facts.plan.claims.scenarios is None
     known = [(sure, bound, who) for bound, sure, who in lower_bounds(facts) if sure or on_law]
     sure, bound, who = max(known, default=(False, 0.0, ""))

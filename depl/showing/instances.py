@@ -80,10 +80,8 @@ def _target(instance: Instance) -> list[tuple[str, str | None]]:
     if not instance.rules.known_start:
         start = f"l(1) on, as runs were not evaluated before training ({start} is an estimate),"
     last = target.deployable
-    time, deadline = (
-        "none" if value is None else amount(value, "time")
-        for value in (target.maximum_time, target.round_deadline)
-    )
+    limits = target.maximum_time, target.round_deadline
+    time, deadline = ("none" if value is None else amount(value, "time") for value in limits)
     return [
         ("loss", f"from {start} to l_max = {number(target.maximum_loss)}"),
         ("probability", f"omega = {target.quantile_level}"),

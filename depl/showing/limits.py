@@ -50,10 +50,9 @@ def price_lines(instance: Instance, plan: Plan, evaluation: Evaluation) -> list[
     if found is None:
         return [*lines, f"  no resources keep the time limits: {allocation.reason}"]
     if abs(evaluation.resource_cost - allocation.cost) > _WORTH_SAVING * max(allocation.cost, _WORTH_SAVING):
-        lines.append(
-            f"  the resources of the plan cost {units.amount(evaluation.resource_cost, 'cost')}, "
-            f"the cheapest that keep the time limits {units.amount(allocation.cost, 'cost')}"
-        )
+        paid, least = (units.amount(cost, "cost") for cost in (evaluation.resource_cost, allocation.cost))
+        cheapest = f"the cheapest that keep the time limits {least}"
+        lines.append(f"  the resources of the plan cost {paid}, {cheapest}")
     told = [] if target.maximum_time is None else [("T_max", found.time, " (lambda, the price of time)")]
     told += [] if target.round_deadline is None else [("tau", found.round_deadline, "")]
     told += [(f"r({name})", value, "") for name, value in found.capacity.items() if value > 0]
@@ -78,11 +77,9 @@ def next_lines(instance: Instance, plan: Plan, evaluation: Evaluation) -> list[s
             share += " of l(0) - l_max" if room.name == "l_max" else ""
             change = f"{verb} from {limit} to {number(room.last)}{unit}"
             rows.append((room.equation, room.name, change, share))
-    return [
-        "What fails next: how far each limit alone could be tightened, with other resources; nearest first",
-        *aligned(rows),
-        *([f"  not at all: {', '.join(fixed)}"] if fixed else []),
-    ]
+    title = "What fails next: how far each limit alone could be tightened, with other resources"
+    ends = [f"  not at all: {', '.join(fixed)}"] if fixed else []
+    return [f"{title}; nearest first", *aligned(rows), *ends]
 
 
 def declared(evaluation: Evaluation) -> bool:

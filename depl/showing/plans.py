@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from depl.models.evaluation.evaluate import UNITS_OF_LIMITS, Constraint, Evaluation
 from depl.models.foundation.wording import counted, number
-from depl.models.problem.plan import Bounds, Plan
+from depl.models.problem.plan import Plan
 from depl.models.verifier.findings import Finding, Kind
 from depl.showing import facts
 from depl.showing.parts import Columns, Listing, Pairs, Section, fact, picked
@@ -35,11 +35,9 @@ _HEADER = ("epochs", "model", "cluster", "resources x of a node")
 def plan_sections(plan: Plan) -> Iterator[Section]:
     """Stage by stage what trains where, with which data, and what whoever made the plan says of it."""
     made = None if plan.instance is None else f"the instance with fingerprint {plan.instance[:12]}"
-    head: list[tuple[str, object]] = [
-        ("plan", f"{counted(len(plan.epochs), 'epoch')}: {models_in_words(plan) or 'no training'}"),
-        ("made for", made),
-    ]
-    yield "", head + [(f"data on {row.cluster}", ", ".join(row.datasets)) for row in plan.data]
+    trained = f"{counted(len(plan.epochs), 'epoch')}: {models_in_words(plan) or 'no training'}"
+    data = [(f"data on {row.cluster}", ", ".join(row.datasets)) for row in plan.data]
+    yield "", [("plan", trained), ("made for", made), *data]
     rows = _stages(plan)
     yield "", Listing(_HEADER, rows[:_MOST_STAGES])
     more = len(rows) - _MOST_STAGES
@@ -59,9 +57,8 @@ def short_plan(plan: Plan, instance: Instance) -> Listing:
 
     def data(cluster: str) -> str:
         names = [item.name for item in instance.datasets if item.name in plan.datasets(cluster)]
-        return (
-            ", ".join(names) if len(names) <= _FEW_DATASETS else f"{len(names)} of {len(instance.datasets)}"
-        )
+        few = len(names) <= _FEW_DATASETS
+        return ", ".join(names) if few else f"{len(names)} of {len(instance.datasets)}"
 
     rows = [(*row[:3], data(row[2]), row[3]) for row in _stages(plan)]
     header = (*_HEADER[:3], "data", instance.units.titled(_HEADER[3], "resource"))
@@ -85,11 +82,8 @@ def _claims(plan: Plan) -> Pairs:
     claims = plan.claims
     if claims is None:
         return
-    for name in ("cost", "lower_bound", "training_time"):
-        yield fact(name, getattr(claims, name))
-    for name in ("violation", "quantile"):
-        bounds: Bounds | None = getattr(claims, name)
-        yield fact(name, bounds and (bounds.lower, bounds.upper))
+    claimed = picked(claims, "cost lower_bound training_time violation quantile")
+    yield from (fact(name, value) for name, value in claimed.items())
     yield "method", claims.method
     yield "under rows", None if claims.rows is None else ", ".join(claims.rows)
 

@@ -11,6 +11,7 @@ again after it.
 
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from depl.models.foundation.errors import InvalidInputError
@@ -110,12 +111,8 @@ class ControllerCallback(Callback):  # type: ignore[misc]
                 "no validation at the end of this epoch; leave val_check_interval and "
                 "check_val_every_n_epoch of the trainer at 1, and give fit the validation data"
             )
-        decision = observe(
-            self.controller,
-            self._seen[1],
-            self.checkpoints,
-            lambda path: trainer.save_checkpoint(path, weights_only=False),
-        )
+        save = partial(trainer.save_checkpoint, weights_only=False)
+        decision = observe(self.controller, self._seen[1], self.checkpoints, save)
         trainer.should_stop = isinstance(decision, Stop)
 
 
