@@ -146,9 +146,8 @@ def _named(path: str, number: int) -> NamedKnapsack:
 
     everything = read_knapsacks(path) if os.path.exists(path) else (shipped_knapsack(path),)
     if not 1 <= number <= len(everything):
-        raise InvalidInputError(
-            f"the file holds {counted(len(everything), 'instance')}; there is no number {number}", path
-        )
+        held = counted(len(everything), "instance")
+        raise InvalidInputError(f"the file holds {held}; there is no number {number}", path)
     return everything[number - 1]
 
 

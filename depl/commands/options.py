@@ -559,9 +559,8 @@ def refuse_existing(folder: str, names: Iterable[str], force: bool) -> None:
     there = [str(path) for name in names if (path := Path(folder) / name).exists()]
     if there and not force:
         more = f", and so do {len(there) - 1} of the other files" if len(there) > 1 else ""
-        raise InvalidInputError(
-            f"exists already{more}; replace with --force, or name another folder", there[0]
-        )
+        message = f"exists already{more}; replace with --force, or name another folder"
+        raise InvalidInputError(message, there[0])
 
 
 def written(path: str | None, what: str, document: Any) -> str:

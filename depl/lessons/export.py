@@ -62,10 +62,8 @@ def files_of(lesson: Lesson, kinds: Collection[str]) -> dict[str, Callable[[], s
         if set(kinds) - {"notebook"}:
             import docutils  # noqa: F401
     except ImportError as error:
-        raise InvalidInputError(
-            f"slides, handouts and kits need docutils, which is not installed: {installing('teaching')}; "
-            "notebooks do without: --only notebook"
-        ) from error
+        needs = f"slides, handouts and kits need docutils, which is not installed: {installing('teaching')}"
+        raise InvalidInputError(f"{needs}; notebooks do without: --only notebook") from error
     shown = functools.cache(lambda: run_cells(lesson))
     files = {
         "notebook": (f"{lesson.name}.ipynb", lambda: as_notebook(lesson)),

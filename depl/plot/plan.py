@@ -157,10 +157,8 @@ def _draw_band(instance: Instance, plan: Plan, axes: "Axes") -> str:
         law, chosen = loss_law(instance), milestones(plan, points)
         chosen = chosen if instance.rules.known_start else tuple(k for k in chosen if k)
         courses = laws_after(_as_recorded(instance), plan, chosen)
-        ends = [
-            [float(course.quantile(tail).upper) for course in courses]
-            for tail in (1 - _TAIL, Fraction(1, 2), _TAIL)
-        ]
+        tails = 1 - _TAIL, Fraction(1, 2), _TAIL
+        ends = [[float(course.quantile(tail).upper) for course in courses] for tail in tails]
         budget = instance.target.violation_budget
         end = law.end(plan)
         violation = end.violation(instance.target.maximum_loss, budget)
@@ -188,8 +186,7 @@ def _as_recorded(instance: Instance) -> Instance:
     """The instance with its runs as they are, which a promise counts with more misses than they had."""
     if instance.traced_law is None:
         return instance
-    nothing: dict[str, Any] = dict.fromkeys(("unseen_loss", "confidence", "care"))
-    plain = msgspec.structs.replace(
-        instance.traced_law, settled_epochs=1, deviations=(), diverged=0, **nothing
-    )
+    bare: dict[str, Any] = dict.fromkeys(("unseen_loss", "confidence", "care"))
+    bare |= {"settled_epochs": 1, "deviations": (), "diverged": 0}
+    plain = msgspec.structs.replace(instance.traced_law, **bare)
     return msgspec.structs.replace(instance, traced_law=plain)

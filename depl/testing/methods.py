@@ -142,14 +142,12 @@ def _follows(asked: Asked, name: str, change: Change, problem: Problem, changed:
         if asked.proves and _proved(before) and _proved(after):
             bound = pairs[less][0]
         if bound > cost + TOLERANCE * abs(cost):
-            raise asked.broken(
-                name, problem, f"{change.effect.value}; at least {bound:.12g} {less}, {cost:.12g} {more}"
-            )
+            told = f"{change.effect.value}; at least {bound:.12g} {less}, {cost:.12g} {more}"
+            raise asked.broken(name, problem, told)
     same = math.isclose(pairs["before"][0], pairs["after"][0], rel_tol=TOLERANCE)
     if change.exact and not same:
-        raise asked.broken(
-            name, problem, f"another plan is found: {pairs['before'][0]:.12g}, {pairs['after'][0]:.12g}"
-        )
+        costs = f"{pairs['before'][0]:.12g}, {pairs['after'][0]:.12g}"
+        raise asked.broken(name, problem, f"another plan is found: {costs}")
 
 
 def stops_at_looks(asked: Asked, problem: Problem) -> None:
@@ -218,10 +216,8 @@ def tells_true_progress(asked: Asked, problem: Problem) -> None:
 
     def row(_: float, incumbent: float, bound: float) -> None:
         if incumbent < low - TOLERANCE * abs(low) or bound > high + TOLERANCE * abs(high):
-            told = (
-                f"tells of {incumbent:.12g} and {bound:.12g}; the optimum lies in [{low:.12g}, {high:.12g}]"
-            )
-            raise asked.broken("progress", problem, told)
+            told = f"tells of {incumbent:.12g} and {bound:.12g}; the optimum lies in"
+            raise asked.broken("progress", problem, f"{told} [{low:.12g}, {high:.12g}]")
 
     asked.solve("progress", problem, progress=row)
 
@@ -290,6 +286,5 @@ def check_method(
         for relation in RELATIONS.values():
             relation(asked, problem)
     if not covered:
-        raise InvalidInputError(
-            f"method {asked.method.name!r} covers none of the problems; give others", "given"
-        )
+        message = f"method {asked.method.name!r} covers none of the problems; give others"
+        raise InvalidInputError(message, "given")

@@ -171,12 +171,9 @@ def _with_atoms(rng: np.random.Generator, instance: Instance) -> Instance:
         Switch(previous=row.previous, following=row.following, law=row.law if row.law.forbids else gain)
         for row in instance.switches
     )
-    others = instance.other_switches
-    instance = instance.replace(
-        models=models, switches=switches, other_switches=others if others.forbids else gain
-    )
+    others = instance.other_switches if instance.other_switches.forbids else gain
+    instance = instance.replace(models=models, switches=switches, other_switches=others)
     level = float(rng.choice([0.5, 0.75, 0.9]))
     count = math.floor((instance.target.initial_loss - instance.target.maximum_loss) / step)
-    return instance.replace(
-        maximum_loss=round(instance.target.initial_loss - count * step, 6), quantile_level=level
-    )
+    reached = round(instance.target.initial_loss - count * step, 6)
+    return instance.replace(maximum_loss=reached, quantile_level=level)

@@ -54,11 +54,8 @@ class Checkpoints:
             return path
         if controller.epoch == 0:
             return None
-        raise InvalidInputError(
-            f"has no {os.path.basename(path)}, and the log of the run holds {controller.epoch} epochs; give "
-            "the folder of that run, or begin a new log",
-            self.folder,
-        )
+        lacks = f"has no {os.path.basename(path)}, and the log of the run holds {controller.epoch} epochs"
+        raise InvalidInputError(f"{lacks}; give the folder of that run, or begin a new log", self.folder)
 
     def observe(self, controller: Controller, loss: Any, save: Callable[[str], object]) -> Decision:
         """Keep the weights of the epoch that was just trained, and ask what comes next.

@@ -103,9 +103,8 @@ class guard(Strategy):  # type: ignore[misc]  # noqa: N801 - it is called as a f
         """
         last = self.controller.last_epoch
         if num_rounds is not None and num_rounds < last:
-            raise InvalidInputError(
-                f"is {num_rounds}, and the run may take {last}; leave it out", "num_rounds"
-            )
+            message = f"is {num_rounds}, and the run may take {last}; leave it out"
+            raise InvalidInputError(message, "num_rounds")
         self._before, self._central = self.controller.epoch, evaluate_fn is not None
         self._result = Result()
         self._arrays = self._result.arrays = _loaded(self.checkpoints, self.controller) or initial_arrays
@@ -219,9 +218,8 @@ def _note(kept: dict[int, Any], number: int, metrics: Any) -> None:
 def _loaded(checkpoints: Checkpoints | None, controller: Controller) -> Any:
     if checkpoints is None:
         if controller.epoch and not isinstance(controller.decision, Stop):
-            raise InvalidInputError(
-                f"are needed to go on with a run after {controller.epoch} rounds", "checkpoints"
-            )
+            message = f"are needed to go on with a run after {controller.epoch} rounds"
+            raise InvalidInputError(message, "checkpoints")
         return None
     path = checkpoints.found(controller)
     if path is None:

@@ -18,11 +18,8 @@ def loss_of(metrics: Mapping[str, Any] | None, name: str, what: str) -> Any:
     if metrics is not None and name in metrics:
         return metrics[name]
     there = ", ".join(sorted(map(str, metrics or ()))[:_SHOWN]) or "nothing"
-    raise InvalidInputError(
-        f"the evaluation after this epoch has no {name!r}; it has {there}. Name the loss by {what}, and "
-        "evaluate after every epoch",
-        what,
-    )
+    message = f"the evaluation after this epoch has no {name!r}; it has {there}. Name the loss by {what}, and"
+    raise InvalidInputError(f"{message} evaluate after every epoch", what)
 
 
 def begun(controller: Controller, remedy: str) -> Decision:
@@ -30,17 +27,15 @@ def begun(controller: Controller, remedy: str) -> Decision:
     try:
         return controller.decision or controller.start()
     except InvalidInputError as error:
-        raise InvalidInputError(
-            f"the loss before the first epoch is not known, and the policy decides on it; {remedy}"
-        ) from error
+        unknown = "the loss before the first epoch is not known, and the policy decides on it"
+        raise InvalidInputError(f"{unknown}; {remedy}") from error
 
 
 def require_epoch(controller: Controller, epoch: int, remedy: str) -> None:
     """Refuse an epoch that the controller does not wait for."""
     if epoch != controller.epoch:
-        raise InvalidInputError(
-            f"fit is at epoch {epoch}, and {controller.epoch} epochs are observed; call {remedy}"
-        )
+        said = f"fit is at epoch {epoch}, and {controller.epoch} epochs are observed"
+        raise InvalidInputError(f"{said}; call {remedy}")
 
 
 def changed_model(controller: Controller) -> str | None:
@@ -60,11 +55,8 @@ def models_before(controller: Controller) -> tuple[str, ...]:
 def require_convert(controller: Controller, convert: Callable[..., Any] | None) -> None:
     """Refuse a run that may switch to another model if nothing says how."""
     if convert is None and len(controller.models) > 1:
-        raise InvalidInputError(
-            f"is missing, and the run may switch between {', '.join(map(repr, controller.models))}; give a "
-            "function that makes the one of the other",
-            "convert",
-        )
+        may = f"is missing, and the run may switch between {', '.join(map(repr, controller.models))}"
+        raise InvalidInputError(f"{may}; give a function that makes the one of the other", "convert")
 
 
 def require_suffix(checkpoints: Checkpoints | None, suffix: str, who: str) -> None:

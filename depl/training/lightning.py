@@ -107,10 +107,9 @@ class ControllerCallback(Callback):  # type: ignore[misc]
     def on_train_epoch_end(self, trainer: Any, pl_module: Any) -> None:
         """Observe."""
         if self._seen is None or self._seen[0] != trainer.global_step:
-            raise InvalidInputError(
-                "no validation at the end of this epoch; leave val_check_interval and "
-                "check_val_every_n_epoch of the trainer at 1, and give fit the validation data"
-            )
+            remedy = "leave val_check_interval and check_val_every_n_epoch of the trainer at 1"
+            message = f"no validation at the end of this epoch; {remedy}, and give fit the validation data"
+            raise InvalidInputError(message)
         save = partial(trainer.save_checkpoint, weights_only=False)
         decision = observe(self.controller, self._seen[1], self.checkpoints, save)
         trainer.should_stop = isinstance(decision, Stop)
@@ -121,14 +120,10 @@ def _require_obedient(trainer: Any, controller: Controller) -> None:
     if trainer.fit_loop.min_epochs or trainer.fit_loop.min_steps:
         wrong = "min_epochs and min_steps of the trainer overrule a stop; leave them out"
     elif last is not None and 0 <= last < controller.last_epoch:
-        wrong = (
-            f"max_epochs={last} of the trainer ends the run before the controller does; "
-            f"max_epochs=controller.last_epoch is {controller.last_epoch}"
-        )
+        wrong = f"max_epochs={last} of the trainer ends the run before the controller does"
+        wrong += f"; max_epochs=controller.last_epoch is {controller.last_epoch}"
     elif trainer.world_size > 1:
-        wrong = (
-            f"has {trainer.world_size} processes, each of which would lead a run of its own; train with one "
-            "device, or keep the controller in one process and broadcast its decision"
-        )
+        wrong = f"has {trainer.world_size} processes, each of which would lead a run of its own; train with"
+        wrong += " one device, or keep the controller in one process and broadcast its decision"
     if wrong:
         raise InvalidInputError(wrong, "trainer")
