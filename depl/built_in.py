@@ -25,7 +25,7 @@ def register_all() -> None:
 
 def _method(
     name: str,
-    place: str,
+    deferred: Deferred,
     summary: str,
     proof: Proof = Proof.NOTHING,
     *,
@@ -33,13 +33,10 @@ def _method(
     options: bool = False,
     **more: Any,
 ) -> Registered:
-    """A method at a place; with ``options`` its module lists them."""
-    module, _, function = f"depl.{place}".rpartition(".")
-    method: Method = Deferred(module, function)
-    if fallback:
-        method = _with_fallback(method)
+    """A method of another module, which with ``options`` lists them."""
+    method: Method = _with_fallback(deferred) if fallback else deferred
     if options:
-        more["listed"] = lambda: tuple(importlib.import_module(module).OPTIONS)
+        more["listed"] = lambda: tuple(importlib.import_module(deferred.module).OPTIONS)
     return Registered(name, method, summary, proof=proof, shipped=True, **more)
 
 
@@ -60,7 +57,7 @@ _SINGLE = "one cluster and one dataset"
 BUILT_IN = (
     _method(
         "enumerate",
-        "models.exact.listing.enumerate_plans",
+        Deferred("depl.models.exact.listing", "enumerate_plans"),
         "Cheapest plan by a list of all;"
         " proves optimality, and infeasibility (inside the support of traces).",
         Proof.OPTIMUM,
@@ -68,27 +65,27 @@ BUILT_IN = (
     ),
     _method(
         "expected-greedy",
-        "heuristics.baselines.best_expected.expected_greedy",
+        Deferred("depl.heuristics.baselines.best_expected", "expected_greedy"),
         "Fewest epochs of the sequence with the lowest expected loss"
         " whose certified quantile meets the target.",
         needs=_SINGLE,
     ),
     _method(
         "expected-cost",
-        "heuristics.baselines.best_expected.expected_cost",
+        Deferred("depl.heuristics.baselines.best_expected", "expected_cost"),
         "Cheapest plan under a target for the expected loss, tightened until the certified quantile holds.",
         needs=_SINGLE,
     ),
     _method(
         "auto",
-        "heuristics.auto.method.auto",
+        Deferred("depl.heuristics.auto.method", "auto"),
         "Exact search, a greedy plan and the loop in turn; the cheapest plan, and the best proved bound.",
         Proof.OPTIMUM,
         memory=True,
     ),
     _method(
         "depl",
-        "heuristics.depl.method.depl",
+        Deferred("depl.heuristics.depl.method", "depl"),
         "Data, models and resources in turn, each ranked by a bound;"
         " certified plans, a proved gap, any size.",
         Proof.BOUND,
@@ -96,7 +93,7 @@ BUILT_IN = (
     ),
     _method(
         "depl-paper",
-        "heuristics.paper.loop.depl_paper",
+        Deferred("depl.heuristics.paper.loop", "depl_paper"),
         "DepL as printed: data, models and resources one after the other, with blacklists and ways back.",
         options=True,
         version=2,
@@ -104,30 +101,30 @@ BUILT_IN = (
     ),
     _method(
         "density-greedy",
-        "heuristics.baselines.density.density_greedy",
+        Deferred("depl.heuristics.baselines.density", "density_greedy"),
         "The knapsack heuristic by value density: expected fall of the loss per priced cost, then repaired.",
     ),
     _method(
         "fastest-cluster",
-        "heuristics.baselines.peers.fastest_cluster",
+        Deferred("depl.heuristics.baselines.peers", "fastest_cluster"),
         "One model with all data on the cluster where it is fastest, in the fewest certified epochs.",
     ),
     _method(
         "random",
-        "heuristics.baselines.peers.random_drafts",
+        Deferred("depl.heuristics.baselines.peers", "random_drafts"),
         "The best of many random plans, each with as few epochs as are certified and the cheapest resources.",
         options=True,
     ),
     _method(
         "exact",
-        "models.exact.law.exact",
+        Deferred("depl.models.exact.law", "exact"),
         "Cheapest plan under the law by exact search; proves optimality and infeasibility.",
         Proof.OPTIMUM,
         fallback=True,
     ),
     _method(
         "milp",
-        "models.programs.methods.milp",
+        Deferred("depl.models.programs.methods", "milp"),
         "Cheapest plan under scenarios by a mixed-integer program, HiGHS or SCIP; proves it.",
         Proof.OPTIMUM,
         options=True,
@@ -137,7 +134,7 @@ BUILT_IN = (
     ),
     _method(
         "scenario-search",
-        "models.exact.counted.scenario_search",
+        Deferred("depl.models.exact.counted", "scenario_search"),
         "Cheapest plan under scenarios by exact search; proves optimality and infeasibility.",
         Proof.OPTIMUM,
         meaning=Meaning.SCENARIOS,

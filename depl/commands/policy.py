@@ -214,7 +214,7 @@ depl policy simulate paper-alexnet-9 policy.json --runs 10000 --seed 0
 """)
 @given.instance
 @_policy
-@option("--runs N", "runs to draw", given.Whole(), default=100_000)
+@option("--runs N", "runs to draw", given.WHOLE, default=100_000)
 @option("--seed S", "of the draws", given.SEED, default=0)
 @given.as_json("the numbers")
 def simulate(options: Options) -> Answer:

@@ -13,7 +13,7 @@ from depl.models.foundation.wording import counted, number, percentage, probabil
 from depl.models.problem.policy import STOP, Policy, PolicyNode
 from depl.models.solving.result import Termination
 from depl.showing import parts
-from depl.showing.parts import DOWN, NEAREST, OUTWARD, UP, Fact, Listing, Names, Pairs, Section, picked
+from depl.showing.parts import DOWN, NEAREST, OUTWARD, UP, Fact, Listing, Names, Pairs, Section
 from depl.showing.plans import verdict_content, verdict_sections
 from depl.showing.results import ENDED
 

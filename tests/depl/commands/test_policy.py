@@ -17,7 +17,7 @@ from tests.cases.policy_files import by_hand, document
 from tests.depl.commands.conftest import sessions
 
 SESSIONS = """
-planned, written, told and checked
+planned, written, told, checked and simulated
 $ policy solve two.json --gap 0% --out new.json
 tiny-policy a policy; stuck: more time would prove no more
 certified under the law; asked 0.45
@@ -25,6 +25,8 @@ promise binds: priced at
 $ policy check two.json new.json
 tiny-policy: everything holds
 Repeated from the policy, not checked: lower_bound, ratio
+$ policy simulate two.json new.json --runs 20000 --seed 3
+No claim is refuted at 1e-06.
 $ policy solve easy.json
 slack: the price of failures alone
 
@@ -108,7 +110,8 @@ def test_claims_that_do_not_hold_fail_the_check_and_are_refuted_by_runs(ask, her
     found = json.loads(text)
     assert (code, found["ok"], found["course"]["cost"] > 0.5) == (3, False, True)
     assert {"claim: cost", "claim: reached"} <= {row["rule"] for row in found["findings"] if not row["ok"]}
-    assert len(depl.simulate(TWO, bold, 20000, seed=0).refuted) == 2
+    code, text, _ = ask("policy", "simulate", "two.json", "new.json", "--runs", 20000, "--json")
+    assert (code, len(json.loads(text)["refuted"])) == (3, 2)
 
 
 def test_switch_epochs_are_numbers_and_ranges():
