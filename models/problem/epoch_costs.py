@@ -120,21 +120,14 @@ def require_multiplier(multiplier: float) -> None:
 
 @dataclass(frozen=True, eq=False)
 class EpochCosts:
-    """Many kinds of epochs; arrays that broadcast with one another, ``work`` in the shape of all.
+    """Many kinds of epochs; arrays that broadcast with one another, ``work`` in the shape of all."""
 
-    Attributes
-    ----------
-    work, price, capacity, communication : ndarray
-        As in `Load`.
-    least : ndarray
-        x_min, infinite where an epoch is late; in the shape of all [resource].
-    """
-
+    # As in `Load`.
     work: FloatArray
     price: FloatArray
     capacity: FloatArray
     communication: FloatArray
-    least: FloatArray
+    least: FloatArray  # x_min, infinite where an epoch is late; in the shape of all [resource]
 
     @classmethod
     def of(cls, loads: Sequence[Load], round_deadline: float | None) -> Self:
