@@ -16,7 +16,7 @@ import numpy as np
 from depl.models.foundation.deadline import keep_time
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.problem.instance import Instance
-from depl.models.problem.laws import FloatArray, Law
+from depl.models.problem.laws import FloatArray, Law, StudentT
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,11 @@ class Term:
     def __hash__(self) -> int:
         """Kept: increments are looked up by the million, and the hash of a law is not."""
         return self._hash
+
+    @property
+    def tailed(self) -> StudentT | None:
+        """The law of coefficient * X, if its tails can be cut off at a certified price."""
+        return None if self.law.tailed is None else self.law.tailed.scaled(self.coefficient)
 
     def __reduce__(self) -> tuple[type["Term"], tuple[float, Law]]:
         """Copies without the hash, which another process may compute otherwise."""
@@ -90,24 +95,12 @@ class FinalLoss:
 
 @dataclass(frozen=True)
 class Load:
-    """What one epoch asks of one cluster, per node already divided and all nodes already paid for.
+    """What one epoch asks of one cluster, per node already divided and all nodes already paid for."""
 
-    Attributes
-    ----------
-    work : float
-        c / nodes, so that computing takes work / x [resource x time].
-    price : float
-        nodes * unit_cost, so that the epoch costs price * x [cost / resource].
-    capacity : float
-        Greatest x [resource].
-    communication : float
-        s(m) / b(n) [time].
-    """
-
-    work: float
-    price: float
-    capacity: float
-    communication: float
+    work: float  # c / nodes, so that computing takes work / x [resource x time]
+    price: float  # nodes * unit_cost, so that the epoch costs price * x [cost / resource]
+    capacity: float  # greatest x [resource]
+    communication: float  # s(m) / b(n) [time]
 
 
 def loss_step(

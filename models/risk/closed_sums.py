@@ -6,18 +6,17 @@ the error of the rule are on the page "Risk" (``risk``).
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
 from depl.models.foundation.interval import Interval
 from depl.models.problem.epochs import FinalLoss
-from depl.models.problem.laws import FloatArray, StudentT
-from depl.models.problem.laws.law import Bounds
+from depl.models.problem.laws import StudentT
+from depl.models.problem.laws.log_variable import EPSILON
+from depl.models.problem.laws.student_t import graded_edges, panel_masses
 from depl.models.risk.discrete import few_atoms
-from depl.models.risk.transforms import EPSILON
 
 EVALUATOR = "closed sum"
 
@@ -28,8 +27,6 @@ former, and two or three for each of the latter; beyond, the grid answers with a
 _FARTHEST = 1e12
 """Reach of the panels in scales and distances of what is asked for: set by hand. It adds two panels for each
 factor of 8; what lies beyond is bounded."""
-
-_ORDER = 40  # points of a panel
 
 _CLEAR = 1e-12
 """Least width of a density relative to the distance of the value: set by hand, so that panels beside a centre
@@ -102,20 +99,17 @@ def _bounds_of(loss: FinalLoss) -> Callable[[float], tuple[float, float]] | None
     terms = [(term, count) for term, count in loss.terms if count]
     atoms = tuple((term, count) for term, count in terms if term.law.has_atoms)
     others = [(term, count) for term, count in terms if not term.law.has_atoms]
-    laws = [
-        term.law.tailed.scaled(term.coefficient)
-        for term, count in others
-        if term.law.tailed is not None
-        for _ in range(min(count, 3))
-    ]
-    if not 1 <= len(laws) <= 2 or any(term.law.tailed is None for term, _ in others):
+    tailed = [law for term, count in others for law in [term.tailed] * min(count, 3)]
+    laws = [law for law in tailed if law is not None]
+    if not 1 <= len(tailed) == len(laws) <= 2:
         return None
-    if len(laws) == 2 and not all(_integrable(law) for law in laws):
+    if len(laws) == 2 and min(law.interval_mass() for law in laws) < _LEAST_MASS:
         return None
     found = few_atoms(FinalLoss(loss.constant, atoms), _MOST_ATOMS if len(laws) == 1 else _MOST_BESIDE_TWO)
     if found is None:
         return None
     values, weights, moved = found
+    laws.sort(key=lambda law: law.truncated)  # points are best those of a law that is cut
     size = max(abs(end) for law in laws for end in (law.location, *law.support()) if math.isfinite(end))
 
     def bounds(value: float) -> tuple[float, float]:
@@ -124,7 +118,11 @@ def _bounds_of(loss: FinalLoss) -> Callable[[float], tuple[float, float]] | None
         if len(laws) == 1:
             low, high, outward = laws[0].exceedance(far)[0], laws[0].exceedance(near)[1], 0.0
         else:
-            low, high, outward = *_of_two(laws[0], laws[1], near, far), _OUTWARD
+            ends = zip(near.tolist(), far.tolist(), strict=True)
+            (low, high), outward = (
+                np.transpose([_integral(laws[0], laws[-1], *pair) for pair in ends]),
+                _OUTWARD,
+            )
         outward += EPSILON * (len(weights) + 4)
         lower, upper = float(weights @ low), float(weights @ high)
         return max(lower * (1 - outward), 0.0), min(upper * (1 + outward), 1.0)
@@ -132,23 +130,9 @@ def _bounds_of(loss: FinalLoss) -> Callable[[float], tuple[float, float]] | None
     return bounds
 
 
-def _integrable(law: StudentT) -> bool:
-    """Whether the bound of the rule's error is for this law."""
-    return law.interval_mass() >= _LEAST_MASS
-
-
-def _of_two(one: Any, other: Any, near: FloatArray, far: FloatArray) -> Bounds:
-    """A lower bound of P(one + other > far), and an upper one of P(one + other > near), elementwise."""
-    if one.truncated and not other.truncated:
-        one, other = other, one
-    pairs = [_integral(one, other, *pair) for pair in zip(near.tolist(), far.tolist(), strict=True)]
-    low, high = np.transpose(pairs)
-    return low, high
-
-
 def _integral(one: StudentT, other: StudentT, near: float, far: float) -> tuple[float, float]:
-    """The bounds for one value, by points of ``other``, which are counted from its location."""
-    if min(_width(one), _width(other)) < _CLEAR * abs(far):
+    """Bounds of P(one + other > far) and > near, by points of ``other``, counted from its location."""
+    if min(one.panel_width, other.panel_width) < _CLEAR * abs(far):
         below = sum(float(law.shortfall(np.array([far / 2]))[1][0]) for law in (one, other))
         above = sum(float(law.exceedance(np.array([near / 2]))[1][0]) for law in (one, other))
         return max(1 - below, 0.0), min(above, 1.0)
@@ -156,18 +140,9 @@ def _integral(one: StudentT, other: StudentT, near: float, far: float) -> tuple[
     reach = _FARTHEST * (one.scale + other.scale + abs(far - one.location))
     start, stop = (min(max(end - other.location, -reach), reach) for end in other.support())
     kinks = [far - end for end in one.support() if start < far - end < stop]
-    centres = ((0.0, _width(other)), (far - one.location, _width(one)))
-    edges = np.concatenate(
-        [_edges(*ends, centres) for ends in itertools.pairwise([start, *sorted(kinks), stop])]
-    )
-    nodes, weights = np.polynomial.legendre.leggauss(_ORDER)
-    half = np.diff(edges)[:, None] / 2
-    points = (edges[:-1, None] + half * (1 + nodes)).ravel()
-    freedom = other.degrees_of_freedom
-    mass = (half * weights).ravel() * np.exp(
-        -(freedom + 1) / 2 * np.log1p((points / other.scale) ** 2 / freedom)
-    )
-    mass /= mass.sum()
+    centres = ((0.0, other.panel_width), (far - one.location, one.panel_width))
+    pieces = itertools.pairwise([start, *sorted(kinks), stop])
+    points, mass = panel_masses(other, np.concatenate([graded_edges(*ends, centres) for ends in pieces]))
     low, high = float(mass @ one.exceedance(far - points)[0]), float(mass @ one.exceedance(near - points)[1])
     if other.truncated:
         return low, high
@@ -175,17 +150,3 @@ def _integral(one: StudentT, other: StudentT, near: float, far: float) -> tuple[
     left, right = other.shortfall(other.location + ends)[1][0], other.exceedance(other.location + ends)[1][1]
     low *= 1 - left - right
     return low, high + right + left * float(one.exceedance(near - ends)[1][0])
-
-
-def _edges(start: float, stop: float, centres: Sequence[tuple[float, float]]) -> FloatArray:
-    """Of panels as long as the width of a density, or a half of the distance from its centre."""
-    edges = [start]
-    while edges[-1] < stop:
-        here = edges[-1]
-        steps = (max(width, (centre - here) / 2, here - centre) for centre, width in centres)
-        edges.append(min(here + min(steps), stop))
-    return np.array(edges)
-
-
-def _width(law: StudentT) -> float:
-    return law.scale * min(math.sqrt(law.degrees_of_freedom), 6.0)

@@ -16,6 +16,7 @@ from depl.models.foundation.interval import Interval
 from depl.models.problem.epochs import FinalLoss, Term
 from depl.models.problem.laws import FloatArray, StudentT
 from depl.models.problem.laws.law import Bounds
+from depl.models.problem.laws.log_variable import EPSILON
 from depl.models.risk.closed_sums import quantile_by
 from depl.models.risk.contour import (
     Contour,
@@ -26,7 +27,7 @@ from depl.models.risk.contour import (
     like,
 )
 from depl.models.risk.labels import Labels
-from depl.models.risk.transforms import EPSILON, transformable
+from depl.models.risk.transforms import transformable
 
 EVALUATOR = "contour with cores"
 
@@ -245,9 +246,8 @@ def core_term(term: Term, tails: float) -> Term:
 
     So is a truncated one that is cut much farther out: a transform is a sum over points all over its support.
     """
-    if term.law.tailed is None:
+    if (law := term.tailed) is None:
         return term
-    law = term.law.tailed.scaled(term.coefficient)
     core = law.core(tails)
     (lower, upper), (first, last) = law.support(), core.support()
     return Term(1.0, core) if last - first <= _MUCH_NARROWER * (upper - lower) else term
@@ -277,9 +277,9 @@ def _parts(loss: FinalLoss, probability: float) -> tuple[list[tuple[StudentT, in
     switches: list[tuple[StudentT, int]] = []
     others: list[tuple[Term, int]] = []
     for term, count in terms:
-        (lower, upper), tailed = term.law.support(), term.law.tailed
-        if tailed is not None and abs(term.coefficient) * (upper - lower) > 2 * widest:
-            switches.append((tailed.scaled(term.coefficient), count))
+        (lower, upper), law = term.law.support(), term.tailed
+        if law is not None and abs(term.coefficient) * (upper - lower) > 2 * widest:
+            switches.append((law, count))
         else:
             others.append((term, count))
     return (switches, FinalLoss(loss.constant, tuple(others)), widest) if switches else None
@@ -294,7 +294,6 @@ def _guess(loss: FinalLoss, value: float) -> float | None:
     far = value - loss.mean()
     found = [0.3 * chernoff_probability(like(rest), -far)]
     for term, count in terms:
-        if term.law.tailed is not None:
-            law = term.law.tailed.scaled(term.coefficient)
+        if (law := term.tailed) is not None:
             found.append(count * float(law.exceedance(np.array([far + law.location]))[1][0]))
     return min(max(*found, _LEAST_GUESS), 0.5)

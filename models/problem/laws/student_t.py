@@ -2,6 +2,7 @@
 
 import functools
 import math
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import msgspec
@@ -87,9 +88,7 @@ class StudentT(Law, frozen=True, kw_only=True, tag="student_t"):
 
     def interval_mass(self) -> float:
         """Probability of the interval before renormalisation (1 if untruncated)."""
-        if self.lower is None or self.upper is None:
-            return 1.0
-        return float(self._mass_between(self.lower, self.upper))
+        return float(self._mass_between(*self.support()))
 
     def moments(self) -> Moments:
         """Closed form if untruncated, quadrature of the density otherwise."""
@@ -100,7 +99,7 @@ class StudentT(Law, frozen=True, kw_only=True, tag="student_t"):
         mean = float(weights @ points)
         return Moments(mean, float(weights @ (points - mean) ** 2))
 
-    def quadrature(self, order: int = _ORDER, panel: float = math.inf) -> Nodes:
+    def quadrature(self, panel: float = math.inf) -> Nodes:
         """Composite Gauss-Legendre points and probability weights of the truncated law, shapes (n,).
 
         Panels are at most ``scale * sqrt(nu)`` wide near the centre and grow in proportion to the
@@ -109,8 +108,13 @@ class StudentT(Law, frozen=True, kw_only=True, tag="student_t"):
         the density is as large as exp(+y**2 / 2) at i y: 40 points then integrate the density to far
         below rounding. ``panel`` bounds the width further, for integrands that oscillate or grow.
         """
-        points, masses = _centred_quadrature(self, order, panel, 0)
+        points, masses = _centred_quadrature(self, panel, 0)
         return points + self.location, masses
+
+    @property
+    def panel_width(self) -> float:
+        """How far panels near the location may reach: see `quadrature`."""
+        return self.scale * min(math.sqrt(self.degrees_of_freedom), 6.0)
 
     def support(self) -> tuple[float, float]:
         """The truncation interval, or the whole line."""
@@ -120,10 +124,8 @@ class StudentT(Law, frozen=True, kw_only=True, tag="student_t"):
 
     def cdf(self, x: ArrayLike) -> FloatArray:
         """Student-t distribution function, renormalised to the interval."""
-        points = np.asarray(x, dtype=float)
-        if self.lower is None or self.upper is None:
-            return super().cdf(points)
-        mass = self._mass_between(self.lower, np.clip(points, self.lower, self.upper))
+        lower, upper = self.support()
+        mass = self._mass_between(lower, np.clip(np.asarray(x, dtype=float), lower, upper))
         return np.asarray(np.clip(mass / self.interval_mass(), 0.0, 1.0), dtype=float)
 
     def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
@@ -136,39 +138,39 @@ class StudentT(Law, frozen=True, kw_only=True, tag="student_t"):
 
     def density(self, x: ArrayLike) -> FloatArray:
         """Renormalised to the interval."""
-        values = super().density(x)
-        if self.lower is None or self.upper is None:
-            return values
-        inside = (np.asarray(x) >= self.lower) & (np.asarray(x) <= self.upper)
-        return np.asarray(np.where(inside, values, 0.0) / self.interval_mass(), dtype=float)
+        lower, upper = self.support()
+        inside = (np.asarray(x) >= lower) & (np.asarray(x) <= upper)
+        return np.asarray(np.where(inside, super().density(x), 0.0) / self.interval_mass(), dtype=float)
 
     def survival(self, x: ArrayLike) -> FloatArray:
         """From the smaller of the two tails."""
-        points = np.asarray(x, dtype=float)
-        if self.lower is None or self.upper is None:
-            return super().survival(points)
-        mass = self._mass_between(np.clip(points, self.lower, self.upper), self.upper)
+        if not self.truncated:
+            return super().survival(x)
+        lower, upper = self.support()
+        mass = self._mass_between(np.clip(np.asarray(x, dtype=float), lower, upper), upper)
         return np.asarray(np.clip(mass / self.interval_mass(), 0.0, 1.0), dtype=float)
 
     def survival_slack(self, points: FloatArray) -> float:
         """The differences that renormalise a truncated law lose what the cancellation costs."""
-        if self.lower is None or self.upper is None:
+        if not self.truncated:
             return super().survival_slack(points)
+        lower, upper = self.support()
         argument = 8 * UNIT_ROUNDOFF * self.argument_sensitivity(float(np.abs(points).max()))
-        largest = min(float(self.scipy.cdf(self.upper)), float(self.scipy.sf(self.lower)))
+        largest = min(float(self.scipy.cdf(upper)), float(self.scipy.sf(lower)))
         return (argument + 8 * self.tail_error * largest) / self.interval_mass() + 4 * UNIT_ROUNDOFF
 
     def quantile(self, level: ArrayLike, *, upper: bool = False) -> FloatArray:
         """Student-t quantiles; truncated, inverted in the tail that keeps its accuracy."""
-        if self.lower is None or self.upper is None:
+        if not self.truncated:
             return super().quantile(level, upper=upper)
         if upper:
             return -self.scaled(-1.0).quantile(level)
+        lower, highest = self.support()
         nu, mass = self.degrees_of_freedom, np.asarray(level, dtype=float) * self.interval_mass()
-        sign = 1.0 if self.lower > self.location else -1.0
-        base = special.stdtr(nu, -sign * ((self.lower - self.location) / self.scale))
+        sign = 1.0 if lower > self.location else -1.0
+        base = special.stdtr(nu, -sign * ((lower - self.location) / self.scale))
         drawn = -sign * special.stdtrit(nu, base - sign * mass)
-        return np.asarray(np.clip(self.location + self.scale * drawn, self.lower, self.upper), dtype=float)
+        return np.asarray(np.clip(self.location + self.scale * drawn, lower, highest), dtype=float)
 
     def mean_rounding(self) -> float:
         """That of a dot product if truncated; else of one product by the weight."""
@@ -183,8 +185,9 @@ class StudentT(Law, frozen=True, kw_only=True, tag="student_t"):
     def third_moment(self) -> float:
         """Closed form if untruncated; else the variance times the greatest deviation."""
         mean, variance = self.moments()
-        if self.lower is not None and self.upper is not None:
-            return variance * max(self.upper - mean, mean - self.lower) * (1 + MOMENT_ROUNDING)
+        if self.truncated:
+            lower, upper = self.support()
+            return variance * max(upper - mean, mean - lower) * (1 + MOMENT_ROUNDING)
         freedom = self.degrees_of_freedom
         if freedom <= 3:
             return math.inf
@@ -208,13 +211,12 @@ class StudentT(Law, frozen=True, kw_only=True, tag="student_t"):
         """
         damped = 0 if z.imag.any() else -1 if (z.real >= 0).all() else 1 if (z.real <= 0).all() else 0
         panel = _PANEL / max(float(np.abs(z).max(initial=0.0)), 1e-300)
-        return _centred_quadrature(self, _ORDER, panel, damped)
+        return _centred_quadrature(self, panel, damped)
 
     def sum_length(self, largest: float) -> float:
         """Panels on which exp(-z x) turns, and some for the density."""
-        if self.lower is None or self.upper is None:
-            return 0.0
-        return _ORDER * (4 + (self.upper - self.lower) * largest / _PANEL)
+        lower, upper = self.support()
+        return _ORDER * (4 + (upper - lower) * largest / _PANEL) if self.truncated else 0.0
 
     @property
     def tailed(self) -> "StudentT":
@@ -223,9 +225,7 @@ class StudentT(Law, frozen=True, kw_only=True, tag="student_t"):
 
     def scaled(self, weight: float) -> "StudentT":
         """The law of ``weight * X``: location, scale and interval times the weight."""
-        lower, upper = self.lower, self.upper
-        if lower is not None and upper is not None:
-            lower, upper = sorted((weight * lower, weight * upper))
+        lower, upper = sorted(weight * end for end in self.support()) if self.truncated else (None, None)
         return StudentT(
             degrees_of_freedom=self.degrees_of_freedom,
             location=weight * self.location,
@@ -245,11 +245,11 @@ class StudentT(Law, frozen=True, kw_only=True, tag="student_t"):
 
     def exceedance(self, values: FloatArray) -> Bounds:
         """Bounds of P(X > value), from the tails themselves: one minus a core is rounding noise at 1e-14."""
-        if self.lower is None or self.upper is None:
+        if not self.truncated:
             return self._tail(values)
-        inside = np.clip(values, self.lower, self.upper)
-        low, high = self._between(inside, self.upper)
-        least, most = (float(end[0]) for end in self._between(np.array([self.lower]), self.upper))
+        lower, upper = self.support()
+        low, high = self._between(np.clip(values, lower, upper), upper)
+        least, most = (float(end[0]) for end in self._between(np.array([lower]), upper))
         return low / most, np.minimum(high / max(least, 1e-300), 1.0)
 
     def shortfall(self, values: FloatArray) -> Bounds:
@@ -261,15 +261,14 @@ class StudentT(Law, frozen=True, kw_only=True, tag="student_t"):
 
         It is cut where an untruncated law leaves out little, or where a tilt would need too many panels.
         """
-        freedom, scale = self.degrees_of_freedom, self.scale
-        if self.lower is None or self.upper is None:
+        (low, high), scale = self.support(), self.scale
+        if not self.truncated:
             mass = min(_CUT * (share * scale) ** 2 / 2, 1e-2)
-            width = scale * min(float(-special.stdtrit(freedom, mass / 2)), max(4.0, 3 / (share * scale)))
+            farthest = float(-special.stdtrit(self.degrees_of_freedom, mass / 2))
+            width = scale * min(farthest, max(4.0, 3 / (share * scale)))
             low, high = self.location - width, self.location + width
-        else:
-            low, high = self.lower, self.upper
-            if share * (high - low) <= 2 * _MOST_TURNS:
-                return self, 0.0
+        elif share * (high - low) <= 2 * _MOST_TURNS:
+            return self, 0.0
         middle = float(self.quantile(0.5))
         reach = _MOST_TURNS / share
         bounded = msgspec.structs.replace(
@@ -296,12 +295,10 @@ class StudentT(Law, frozen=True, kw_only=True, tag="student_t"):
 
     def in_words(self) -> str:
         """All its parameters."""
-        interval_of_t = ""
-        if self.lower is not None and self.upper is not None:
-            interval_of_t = f" truncated to [{number(self.lower)}, {number(self.upper)}]"
+        cut = f" truncated to [{number(self.lower)}, {number(self.upper)}]" if self.truncated else ""
         return (
             f"Student-t with {number(self.degrees_of_freedom)} degrees of freedom, location "
-            f"{number(self.location)}, scale {number(self.scale)}{interval_of_t}"
+            f"{number(self.location)}, scale {number(self.scale)}{cut}"
         )
 
     def moved(self, mean: float, spread: float) -> "StudentT":
@@ -334,41 +331,46 @@ class StudentT(Law, frozen=True, kw_only=True, tag="student_t"):
         return np.asarray(sign * (special.stdtr(nu, high) - special.stdtr(nu, low)), dtype=float)
 
 
-@functools.cache
-def _legendre(order: int) -> tuple[FloatArray, FloatArray]:
-    nodes, weights = np.polynomial.legendre.leggauss(order)
-    return nodes, weights
+def panel_masses(law: StudentT, edges: FloatArray) -> Nodes:
+    """Gauss-Legendre points on panels, counted from the location, and weights that add up to 1."""
+    nodes, weights = np.polynomial.legendre.leggauss(_ORDER)
+    half = np.diff(edges)[:, None] / 2
+    points = (edges[:-1, None] + half * (1 + nodes)).ravel()
+    nu, scale = law.degrees_of_freedom, law.scale
+    masses = (half * weights).ravel() * np.exp(-(nu + 1) / 2 * np.log1p((points / scale) ** 2 / nu))
+    return points, masses / masses.sum()  # the constant of the density goes with it
+
+
+def graded_edges(
+    start: float,
+    stop: float,
+    centres: Sequence[tuple[float, float]],
+    longest: float = math.inf,
+    damped: int = 0,
+) -> FloatArray:
+    """Edges of panels as long as half of the distance before a centre, the distance behind it, or its width.
+
+    None is longer than for any of the centres and widths, nor than ``longest``. Where what is integrated
+    falls exponentially from the lower end on (``damped`` = -1) or from the upper one (+1), panels may exceed
+    the latter by as much as half their distance from it: in a Bernstein ellipse of parameter 3, which
+    reaches a third of a panel beyond it, it is still below its value at that end.
+    """
+    edges = [start]
+    while edges[-1] < stop:
+        here = edges[-1]
+        away = (here - start) / 2 if damped < 0 else (stop - here) / 3 if damped > 0 else 0.0
+        step = min(max(width, (centre - here) / 2, here - centre) for centre, width in centres)
+        edges.append(min(here + min(step, max(longest, away)), stop))
+    return np.array(edges)
 
 
 @functools.lru_cache(maxsize=1024)
-def _centred_quadrature(law: StudentT, order: int, panel: float, damped: int) -> Nodes:
-    """Points about the location, and their weights; ``damped`` as in `_graded_edges`."""
-    if law.lower is None or law.upper is None:
+def _centred_quadrature(law: StudentT, panel: float, damped: int) -> Nodes:
+    """Points about the location, and their weights; ``damped`` as in `graded_edges`."""
+    if not law.truncated:
         raise InvalidInputError("an untruncated Student-t has no finite quadrature")
-    nu, location, scale = law.degrees_of_freedom, law.location, law.scale
-    width = scale * min(math.sqrt(nu), 6.0)
-    edges = _graded_edges(law.lower - location, law.upper - location, width, panel, damped)
-    nodes, weights = _legendre(order)
-    half = np.diff(edges)[:, None] / 2
-    points = (edges[:-1, None] + half * (1 + nodes)).ravel()
-    masses = (half * weights).ravel() * np.exp(-(nu + 1) / 2 * np.log1p((points / scale) ** 2 / nu))
-    masses /= masses.sum()  # the constant of the density goes with it
-    points.setflags(write=False)
-    masses.setflags(write=False)
-    return points, masses
-
-
-def _graded_edges(lower: float, upper: float, width: float, longest: float, damped: int) -> FloatArray:
-    """Panel edges on [lower, upper] around the centre 0: max(width, |x|), but at most ``longest``, apart.
-
-    Where what is integrated falls exponentially from the lower end on (``damped`` = -1) or from the upper one
-    (+1), panels may be as long as half their distance from it: in a Bernstein ellipse of parameter 3, which
-    reaches a third of a panel beyond it, it is still below its value at that end.
-    """
-    edges = [lower]
-    while edges[-1] < upper:
-        here = edges[-1]
-        away = (here - lower) / 2 if damped < 0 else (upper - here) / 3 if damped > 0 else 0.0
-        step = max(width, -here / 2 if here < 0 else here)
-        edges.append(min(here + min(step, max(longest, away)), upper))
-    return np.array(edges)
+    start, stop = (end - law.location for end in law.support())
+    found = panel_masses(law, graded_edges(start, stop, ((0.0, law.panel_width),), panel, damped))
+    for values in found:
+        values.setflags(write=False)
+    return found

@@ -46,26 +46,16 @@ class TiltedTable:
     d2H/dx2 = 2 W - T, d2D/dx2 = D + 3 W - T, and d2B/dx2 = (3 T - F) / 2 lies between 0 and 3 T / 2. A chord
     is off by at most STEP**2 / 8 times what these may be on its interval [u, u'], where falling cumulants
     give K_j <= u'**j kappa_j(u); that is put into the nodes.
-
-    Attributes
-    ----------
-    start : float
-        ln u of the first node.
-    lost_low : ndarray
-        Interpolated: at most D.
-    low, high, excess_low, excess_high : ndarray
-        Interpolated: at most and at least H and B; those of B rise.
-    nodes : Reach
-        H, B, T and F at all nodes.
     """
 
-    start: float
-    lost_low: FloatArray
+    start: float  # ln u of the first node
+    lost_low: FloatArray  # Interpolated: at most D
+    # Interpolated: at most and at least H and B; those of B rise.
     low: FloatArray
     high: FloatArray
     excess_low: FloatArray
     excess_high: FloatArray
-    nodes: "Reach"
+    nodes: "Reach"  # H, B, T and F at all nodes
 
     @classmethod
     def of(cls, law: Law, first: float, last: float) -> "TiltedTable":

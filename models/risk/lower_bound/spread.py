@@ -36,35 +36,22 @@ so any value is sound; twice as much blunts the bound for plans with calm switch
 
 @dataclass(frozen=True)
 class Spread:
-    """Lines above and below T and F of runs, what switches may add, and how far f is known.
+    """Lines above and below T and F of runs, what switches may add, and how far f is known."""
 
-    Attributes
-    ----------
-    third_high, third_low, fourth_high, fourth_low : tuple of float
-        Intercepts a for the slopes; not negative above, not positive below.
-    excess_low, excess_high : float
-        B / H of plans; ``excess_low`` is not positive.
-    roughness : float
-        Of all switches of a plan, at most; if it is infinite, only B is known of them.
-    switch_excess, switch_third : tuple of float
-        Least and greatest B / H and T / H of switches, and 0.
-    switch_fourth : float
-        F of all switches of a plan, at most.
-    widest : float
-        Greatest Y.
-    """
-
+    # Intercepts a for the slopes; not negative above, not positive below.
     third_high: tuple[float, ...] = _NOTHING
     third_low: tuple[float, ...] = _NOTHING
     fourth_high: tuple[float, ...] = _NOTHING
     fourth_low: tuple[float, ...] = _NOTHING
+    # B / H of plans; ``excess_low`` is not positive.
     excess_low: float = 0.0
     excess_high: float = 0.0
-    roughness: float = 0.0
+    roughness: float = 0.0  # of all switches of a plan, at most; if it is infinite, only B is known of them
+    # Least and greatest B / H and T / H of switches, and 0.
     switch_excess: tuple[float, float] = (0.0, 0.0)
     switch_third: tuple[float, float] = (0.0, 0.0)
-    switch_fourth: float = 0.0
-    widest: float = math.inf
+    switch_fourth: float = 0.0  # F of all switches of a plan, at most
+    widest: float = math.inf  # greatest Y
 
     @classmethod
     def of_runs(cls, runs: Reach, *, clear: bool) -> Self:

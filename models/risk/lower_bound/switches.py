@@ -40,24 +40,15 @@ def covers_switch(law: Law) -> bool:
 
 @dataclass(frozen=True)
 class TiltedSwitch:
-    """A switch under the tilt.
+    """A switch under the tilt."""
 
-    Attributes
-    ----------
-    loss : float
-        Mean loss under the tilted law [loss].
-    divergence, variance, third, fourth : float
-        H, with -ln of what was cut off and a little more than rounding, so that it is positive; W, T, F.
-    widest : float
-        Greatest y at which F holds.
-    """
-
-    loss: float
+    loss: float  # Mean loss under the tilted law [loss]
+    # H, with -ln of what was cut off and a little more than rounding, so that it is positive; W, T, F.
     divergence: float
     variance: float
     third: float
     fourth: float
-    widest: float
+    widest: float  # greatest y at which F holds
 
     @property
     def roughness(self) -> float:
@@ -126,7 +117,7 @@ def _tilted(share: float, points: FloatArray, weights: FloatArray) -> tuple[Floa
 def _quadrature(law: StudentT, slope: float) -> tuple[FloatArray, FloatArray]:
     """Points and weights for integrands that turn or grow by a slope, no panel by more than `_TURN`."""
     low, high = law.support()
-    return law.quadrature(40, max(_TURN / slope, (high - low) / _MOST_PANELS))
+    return law.quadrature(max(_TURN / slope, (high - low) / _MOST_PANELS))
 
 
 def _decaying(law: StudentT, share: float, w: float, fourth: float) -> float:

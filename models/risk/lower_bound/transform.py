@@ -91,9 +91,7 @@ def largest_shifts(
     widest : float
         Greatest Y.
     """
-    found = _largest_shifts(
-        allowed, variances, thirds, fourths, own, widest, *circles(), _NODES, _WEIGHTS, _STARTS
-    )
+    found = _largest_shifts(allowed, variances, thirds, fourths, own, widest, *circles())
     return np.asarray(found, dtype=float)
 
 
@@ -107,9 +105,6 @@ def _largest_shifts(
     widest: float,
     centres: Complexes,
     radii: Floats,
-    nodes: Floats,
-    weights: Floats,
-    starts: Floats,
 ) -> Floats:
     found = np.full(allowed.size, -math.inf)
     for i in range(allowed.size):
@@ -123,9 +118,9 @@ def _largest_shifts(
         count = min(_MOST_PANELS, math.ceil(_REACH / (half * math.sqrt(low))))
         offsets, spreads = _remainders(half, count, fourths[i], own, centres, radii)
         terms, lost, phases = _prepared(
-            variances[i], thirds[i], fourths[i, 1], widest, half, count, offsets, spreads, nodes, weights
+            variances[i], thirds[i], fourths[i, 1], widest, half, count, offsets, spreads
         )
-        found[i] = _bisected(allowed[i], terms, lost, phases, starts)
+        found[i] = _bisected(allowed[i], terms, lost, phases)
     return found
 
 
@@ -158,11 +153,9 @@ def _prepared(
     count: int,
     offsets: Complexes,
     spreads: Floats,
-    nodes: Floats,
-    weights: Floats,
 ) -> tuple[Complexes, Floats, Floats]:
     """Integrands at the nodes without e**(i y Delta), shape (cells, nodes), what they lose, and the nodes."""
-    size, y = nodes.size, _points(half, count, nodes)
+    size, y = _NODES.size, _points(half, count)
     rows = min(_MOST_VARIANCES, max(1, math.ceil(math.log(variances[1] / variances[0]) / _VARIANCE_STEP)))
     ratio = (variances[1] / variances[0]) ** (1 / rows)
     terms = np.zeros((rows * _MOST_THIRDS, y.size), dtype=np.complex128)
@@ -174,9 +167,7 @@ def _prepared(
         parts = min(_MOST_THIRDS, max(1, math.ceil((most - least) / _THIRD_STEP)))
         away = (most - least) / 2 / parts + _ROUNDING
         furthest = max(abs(least), abs(most))
-        loss, used = _lost(
-            low, high, away, furthest, fourth, widest, half, count, offsets, spreads, y, weights
-        )
+        loss, used = _lost(low, high, away, furthest, fourth, widest, half, count, offsets, spreads, y)
         for t in range(parts):
             third = least + (2 * t + 1) * (most - least) / 2 / parts
             lost[i * _MOST_THIRDS + t] = loss
@@ -185,16 +176,16 @@ def _prepared(
                     k = p * size + j
                     power = offsets[p] * y[k] ** 4 - (low + high) / 4 * y[k] ** 2
                     value = np.exp(power - 1j * third / 6 * y[k] ** 3) / (1 - 1j * y[k])
-                    terms[i * _MOST_THIRDS + t, k] = value * weights[j] * half / math.pi
+                    terms[i * _MOST_THIRDS + t, k] = value * _WEIGHTS[j] * half / math.pi
     return terms, lost, y
 
 
 @kernel()
-def _points(half: float, count: int, nodes: Floats) -> Floats:
-    y = np.empty(count * nodes.size)
+def _points(half: float, count: int) -> Floats:
+    y = np.empty(count * _NODES.size)
     for p in range(count):
-        for j in range(nodes.size):
-            y[p * nodes.size + j] = half * (2 * p + 1 + nodes[j])
+        for j in range(_NODES.size):
+            y[p * _NODES.size + j] = half * (2 * p + 1 + _NODES[j])
     return y
 
 
@@ -211,7 +202,6 @@ def _lost(
     offsets: Complexes,
     spreads: Floats,
     y: Floats,
-    weights: Floats,
 ) -> tuple[float, int]:
     """What the integral up to Y may be off and what lies beyond, at the best Y; and its panels."""
     beyond = np.empty(count + 1)
@@ -227,11 +217,11 @@ def _lost(
         end = 2 * half * (p + 1)
         if end > widest or (spreads[p] + abs(offsets[p])) * end**4 > _HUGE:
             break
-        for j in range(weights.size):
-            at = y[p * weights.size + j]
+        for j in range(_WEIGHTS.size):
+            at = y[p * _WEIGHTS.size + j]
             size = math.exp(offsets[p].real * at**4 - low * at**2 / 2) / math.sqrt(1 + at**2)
             off = math.expm1(spreads[p] * at**4) + (high - low) / 4 * at**2 + away * at**3 / 6
-            near += (1 + 1e-6) * weights[j] * half / math.pi * size * off
+            near += (1 + 1e-6) * _WEIGHTS[j] * half / math.pi * size * off
         near += _misread(p, low, high, away, furthest, half, offsets[p], spreads[p])
         if near + beyond[p + 1] < best:
             best, used = near + beyond[p + 1], p + 1
@@ -277,10 +267,10 @@ def _misread(
 
 
 @kernel()
-def _bisected(allowed: float, terms: Complexes, lost: Floats, y: Floats, starts: Floats) -> float:
+def _bisected(allowed: float, terms: Complexes, lost: Floats, y: Floats) -> float:
     """Greatest Delta seen at which A is more than ``allowed`` in all cells; A falls, so any will do."""
     left, right = -math.inf, _HIGHEST
-    for start in starts:
+    for start in _STARTS:
         if _exceeds(start, allowed, terms, lost, y):
             left = start
             break

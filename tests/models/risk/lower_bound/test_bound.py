@@ -21,8 +21,6 @@ from depl.models.risk.lower_bound.spread import Spread
 from depl.models.risk.lower_bound.switches import TiltedSwitch
 from depl.models.risk.lower_bound.transform import (
     _HUGE,
-    _NODES,
-    _WEIGHTS,
     _lost,
     _misread,
     _points,
@@ -344,8 +342,8 @@ def test_what_panels_lose_is_their_integral_of_what_the_integrand_may_be_off_and
         fourth = float(rng.choice([1e-3, 0.3, 2.0])) * low**2
         offsets = fourth / 24 * (rng.uniform(-0.5, 0.2, count) + 1j * rng.uniform(-0.5, 0.5, count))
         spreads = fourth / 24 * 10.0 ** rng.uniform(-3, 0) * rng.uniform(0.5, 1, count)
-        rule = _points(half, count, _NODES)
-        found, used = _lost(low, high, away, 0.1, fourth, 1e3, half, count, offsets, spreads, rule, _WEIGHTS)
+        rule = _points(half, count)
+        found, used = _lost(low, high, away, 0.1, fourth, 1e3, half, count, offsets, spreads, rule)
         y = half * (2 * np.arange(count)[:, None] + 1 + nodes)
         size = np.exp(offsets.real[:, None] * y**4 - low * y**2 / 2) / np.sqrt(1 + y**2) / math.pi
         off = np.expm1(spreads[:, None] * y**4) + (high - low) * y**2 / 4 + away * y**3 / 6
