@@ -161,7 +161,7 @@ def _draw_band(instance: Instance, plan: Plan, axes: "Axes") -> str:
         ends = [[float(course.quantile(tail).upper) for course in courses] for tail in tails]
         budget = instance.target.violation_budget
         end = law.end(plan)
-        violation = end.violation(instance.target.maximum_loss, budget)
+        violation = end.violation(instance.target.maximum_loss)
         quantile = end.quantile(budget)
     except OutsideSupportError as error:
         return f"the law says nothing of this plan: {error.message}"

@@ -24,32 +24,23 @@ _EXPONENTIAL = 1e-15
 
 @dataclass(frozen=True)
 class EndLaw:
-    """The law of l(K): that of a sum of independent parts or of its exponential, and what is beyond it.
+    """The law of l(K): that of a sum of independent parts or of its exponential, and what is beyond it."""
 
-    Attributes
-    ----------
-    scaled : FinalLoss
-        The sum.
-    scale : "loss" or "log"
-        Whether it is the loss or its logarithm.
-    beyond : Fraction
-        P(the run is unlike all seen), independent of the sum: then l(K) is infinite, and misses every target.
-    """
-
-    scaled: FinalLoss
-    scale: Scale = "loss"
+    scaled: FinalLoss  # the sum
+    scale: Scale = "loss"  # whether it is the loss or its logarithm
+    # P(the run is unlike all seen), independent of the sum: then l(K) is infinite, and misses every target.
     beyond: Fraction = Fraction(0)
 
-    def violation(self, maximum_loss: float, quantile_budget: Fraction | None = None) -> Interval:
-        """Interval that contains P(l(K) > maximum_loss); quicker if told which quantile is asked for next."""
-        return self.exceedance(self.limit(maximum_loss), quantile_budget)
+    def violation(self, maximum_loss: float) -> Interval:
+        """Interval that contains P(l(K) > maximum_loss)."""
+        return self.exceedance(self.limit(maximum_loss))
 
-    def exceedance(self, limit: float, quantile_budget: Fraction | None = None) -> Interval:
+    def exceedance(self, limit: float) -> Interval:
         """The same for a limit on the scale of the sum; minus infinity is always exceeded."""
         if limit == -math.inf or self.beyond == 1:
             return Interval(1.0, 1.0, "exponential" if limit == -math.inf else BEYOND, Fraction(1))
         if not self.beyond:
-            return certified_violation(self.scaled, limit, quantile_budget)
+            return certified_violation(self.scaled, limit)
         found = certified_violation(self.scaled, limit)
         return found.mapped(lambda share: self.beyond + (1 - self.beyond) * share)
 

@@ -175,12 +175,14 @@ def evaluate(
     target = instance.target
     law, unknown = _law_or_reason(instance, plan, lenient)
     loads = epoch_loads(instance, plan)
-    times = _times(loads, plan)
+    times, budget = _times(loads, plan), target.violation_budget
+    training_time = math.fsum(times)
     violation, wanted = Interval(0.0, 1.0, unknown or LEFT_OUT), None
     if law is not None and probability:
-        violation, wanted = _certified(law, target, quantile)
+        violation = law.violation(target.maximum_loss)
+        certified = (lambda law: law.quantile(budget)) if quantile is True else quantile
+        wanted = certified(law) if certified else None
     transfers, resources = _transfer_cost(instance, plan, reading), _resource_cost(loads, plan)
-    training_time, budget = math.fsum(times), target.violation_budget
     met = "probability of missing the target", "(3)", violation.upper, float(budget)
     constraints = (
         *_resource_constraints(instance, plan, loads, times),
@@ -204,15 +206,6 @@ def evaluate(
     )
 
 
-def _certified(law: EndLaw, target: Target, quantile: Wanted) -> tuple[Interval, Interval | None]:
-    """The probability of missing the target, and the quantile if it is asked for."""
-    if quantile is False:
-        return law.violation(target.maximum_loss), None
-    budget = target.violation_budget
-    violation = law.violation(target.maximum_loss, budget)
-    return violation, law.quantile(budget) if quantile is True else quantile(law)
-
-
 def _law_or_reason(instance: Instance, plan: Plan, lenient: bool) -> tuple[EndLaw | None, str]:
     """The law of l(K); None where it has none, and why."""
     try:
@@ -226,7 +219,7 @@ def _law_or_reason(instance: Instance, plan: Plan, lenient: bool) -> tuple[EndLa
 
 
 def law_of_end(instance: Instance, plan: Plan) -> EndLaw:
-    """The law of l(K) under a plan; see `depl.models.evaluation.loss_law.LossLaw.end`."""
+    """The law of l(K) under a plan; see `depl.models.evaluation.loss_law.IndependentLoss.end`."""
     return loss_law(instance).end(plan)
 
 
@@ -250,7 +243,7 @@ def final_loss(instance: Instance, plan: Plan) -> FinalLoss:
 
 
 def plan_steps(instance: Instance, plan: Plan) -> list[LossStep]:
-    """The loss step of every epoch of a plan; see `depl.models.evaluation.loss_law.LossLaw.steps`."""
+    """The loss step of every epoch of a plan; see `depl.models.evaluation.loss_law.IndependentLoss.steps`."""
     return loss_law(instance).steps(plan)
 
 

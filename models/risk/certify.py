@@ -13,6 +13,7 @@ import numpy as np
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.interval import Interval
 from depl.models.problem.epochs import FinalLoss
+from depl.models.problem.laws.log_variable import EPSILON
 from depl.models.risk.closed_sums import closed_quantile, closed_violation, quantile_by
 from depl.models.risk.contour import (
     chernoff_probability,
@@ -27,7 +28,7 @@ from depl.models.risk.cores import EVALUATOR as BY_CORES
 from depl.models.risk.cores import cored_quantile, cored_violation
 from depl.models.risk.discrete import exact_quantile, exact_violation
 from depl.models.risk.grid import grid_quantile, grid_violation
-from depl.models.risk.transforms import EPSILON, transformable
+from depl.models.risk.transforms import transformable
 
 _USELESS, _COARSE = 0.01, 1e-3
 
@@ -35,14 +36,7 @@ SMALLEST_BUDGET = Fraction(1, 10**14)
 """Violation budgets below this are refused: 1 - omega would be rounding noise."""
 
 
-_MANY_TERMS = 200
-"""Different increments from which violation and quantile share labels, about half of the time of both: set by
-hand. Below, a contour of its own gives a narrower interval in no time."""
-
-
-def certified_violation(
-    loss: FinalLoss, maximum_loss: float, quantile_budget: Fraction | None = None
-) -> Interval:
+def certified_violation(loss: FinalLoss, maximum_loss: float) -> Interval:
     """Interval that contains P(l(K) > maximum_loss), constraint (3) of the paper under the law.
 
     Parameters
@@ -50,9 +44,6 @@ def certified_violation(
     loss : FinalLoss
     maximum_loss : float
         l_max; an atom of the loss within 1e-9 of it counts as met.
-    quantile_budget : Fraction, optional
-        Whose quantile is wanted next: a loss of many increments is then certified on that contour, if the
-        interval is as narrow there, and `certified_quantile` has its labels already.
 
     Raises
     ------
@@ -69,8 +60,7 @@ def certified_violation(
         return closed
     if _smooth(loss) and _always_met(loss, maximum_loss):
         return Interval(0.0, 0.0, "support", Fraction(0))
-    shared = None if quantile_budget is None or len(loss.terms) < _MANY_TERMS else float(quantile_budget)
-    found = contour_violation(loss, maximum_loss, shared) if has_contour(loss) else None
+    found = contour_violation(loss, maximum_loss) if has_contour(loss) else None
     if found is None or found.width > _USELESS:
         found = cored_violation(loss, maximum_loss)
     if found is None:
@@ -133,11 +123,8 @@ def certified_margin(loss: FinalLoss, budget: Fraction) -> Interval | None:
     return Interval(lower, upper, "contour") if math.isfinite(upper - lower) else None
 
 
-def contour_violation(loss: FinalLoss, maximum_loss: float, shared: float | None = None) -> Interval | None:
-    """P(l(K) > maximum_loss) by a contour chosen for this loss; None where the contour does not apply.
-
-    The contour of the level ``shared`` is tried first.
-    """
+def contour_violation(loss: FinalLoss, maximum_loss: float) -> Interval | None:
+    """P(l(K) > maximum_loss) by a contour chosen for this loss; None where the contour does not apply."""
     loss = loss.reduced()
     mean = loss.mean()
     deviation = mean - maximum_loss
@@ -145,7 +132,6 @@ def contour_violation(loss: FinalLoss, maximum_loss: float, shared: float | None
     levels = [0.5, 0.97]
     if deviation < 0:
         levels = [min(0.5, 0.3 * chernoff_probability(like(loss.terms), deviation))]
-    levels = levels if shared is None else [shared, *levels]
     lower, upper = 0.0, 1.0
     if math.isfinite(variance) and deviation > 0:  # Cantelli: far above the mean nothing is left to chance
         square = max(deviation - 4 * EPSILON * (abs(mean) + abs(maximum_loss) + abs(loss.constant)), 0.0) ** 2

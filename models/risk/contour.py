@@ -17,14 +17,10 @@ import numpy as np
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.epochs import FinalLoss, Term
 from depl.models.problem.laws import Law
+from depl.models.problem.laws.log_variable import EPSILON, ComplexArray, FloatArray
 from depl.models.risk.labels import Labels, scalar_columns
 from depl.models.risk.scaled_transforms import scaled_log_transforms
-from depl.models.risk.transforms import (
-    EPSILON,
-    ComplexArray,
-    FloatArray,
-    centred_log_transform,
-)
+from depl.models.risk.transforms import centred_log_transform
 
 TOLERANCE = 1e-14
 """Wanted error of a violation probability, relative to the probability the contour was chosen for."""

@@ -11,8 +11,9 @@ import bisect
 import functools
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
+from typing import TypeVar
 
 import numpy as np
 
@@ -28,6 +29,8 @@ MAXIMUM_ATOMS = 20_000
 
 MAXIMUM_PRODUCTS = 3_000_000
 """Most pairs of atoms that are multiplied, over the whole sum (a few seconds)."""
+
+_Number = TypeVar("_Number", int, Fraction)
 
 Atoms = dict[int, int]
 """Weight (an integer, to be divided by their sum) of every atom, in units of the common denominator."""
@@ -117,7 +120,7 @@ class _Sums:
 
     def atoms(self, most: int) -> Atoms | None:
         """All sums with their weights; None if there are more than ``most``."""
-        found = _add(self._first, self._second) if len(self._first) * len(self._second) <= 4 * most else {}
+        found = added(self._first, self._second) if len(self._first) * len(self._second) <= 4 * most else {}
         return found if 0 < len(found) <= most else None
 
     def weight_up_to(self, bound: int) -> int:
@@ -134,7 +137,7 @@ def _distribution(loss: FinalLoss) -> _Sums | None:
     """The sums that the final loss can be, or None if there are too many."""
     if not is_discrete(loss):
         return None
-    supports = [(_support(term), count) for term, count in loss.terms]
+    supports = [(support(term), count) for term, count in loss.terms]
     constant = decimal(loss.constant)
     values = [constant, *(value for support, _ in supports for value in support)]
     denominator = math.lcm(*(value.denominator for value in values))
@@ -146,13 +149,13 @@ def _distribution(loss: FinalLoss) -> _Sums | None:
         products += len(atoms) * len(step)
         if products > MAXIMUM_PRODUCTS:
             return None
-        atoms = _merge(_add(atoms, step), distance)
+        atoms = _merge(added(atoms, step), distance)
         if len(atoms) > MAXIMUM_ATOMS:
             return None
     return _Sums(Fraction(1, denominator), atoms, last, distance * len(steps))
 
 
-def _support(term: Term) -> dict[Fraction, Fraction]:
+def support(term: Term) -> dict[Fraction, Fraction]:
     """Weights (not normalised) of the values of coefficient * X, equal values once."""
     support: dict[Fraction, Fraction] = {}
     coefficient, nothing = decimal(term.coefficient), Fraction(0)
@@ -179,13 +182,14 @@ def _whole(value: Fraction, denominator: int) -> int:
     return value.numerator * (denominator // value.denominator)
 
 
-def _add(first: Atoms, second: Atoms) -> Atoms:
+def added(first: Mapping[_Number, _Number], second: Mapping[_Number, _Number]) -> dict[_Number, _Number]:
     """Atoms of the sum of two independent discrete variables."""
-    total: Atoms = {}
+    total: dict[_Number, _Number] = {}
     for value, weight in first.items():
         keep_time()
         for step, part in second.items():
-            total[value + step] = total.get(value + step, 0) + weight * part
+            place, product = value + step, weight * part
+            total[place] = total[place] + product if place in total else product
     return total
 
 

@@ -6,15 +6,12 @@ Many arguments on one line, as the nodes of a contour are, need few exponentials
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expm1, log1p
 
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.problem.laws import FloatArray, Law
+from depl.models.problem.laws import Law
+from depl.models.problem.laws.log_variable import EPSILON, ComplexArray, FloatArray
 
-ComplexArray = NDArray[np.complex128]
-
-_EPSILON = float(np.finfo(float).eps)
 REMAINDER_BELOW = 1.0
 """Size of z (X - E X) below which the transform is computed as 1 plus a second-order remainder. Both forms
 bound their own rounding, so any value is sound; below 1 the remainder is at most of the order of the square
@@ -76,14 +73,14 @@ def _sum_of_atoms(
     excess[small] = (expm1(-shifted[small]) + shifted[small]) @ masses
     with np.errstate(divide="ignore"):  # the transform of atoms may vanish; its bound is infinite there
         value = np.where(small, log1p(excess), np.log(total) + top)
-        error = _EPSILON * np.where(small, 8 * (sizes @ masses), (16 + 4 * reach) * modulus / np.abs(total))
+        error = EPSILON * np.where(small, 8 * (sizes @ masses), (16 + 4 * reach) * modulus / np.abs(total))
     return value, error
 
 
 def _is_progression(z: ComplexArray, step: float) -> bool:
     """Whether z is z_0 + i k step, rounded a few times."""
     wanted = z[0] + 1j * step * np.arange(len(z))
-    return bool((np.abs(z - wanted) <= 4 * _EPSILON * np.abs(z)).all())
+    return bool((np.abs(z - wanted) <= 4 * EPSILON * np.abs(z)).all())
 
 
 def _sums_on_a_line(
@@ -114,7 +111,7 @@ def _sums_on_a_line(
     reach = np.abs(z) * spread
     with np.errstate(divide="ignore"):
         value = np.asarray(np.log(flat) + top, dtype=complex)
-        error = _EPSILON * (24 + 10 * reach) * modulus / np.abs(flat)
+        error = EPSILON * (24 + 10 * reach) * modulus / np.abs(flat)
     near = np.flatnonzero(reach < REMAINDER_BELOW)
     if len(near):
         value[near], error[near] = _sum_of_atoms(z[near], offsets, masses)

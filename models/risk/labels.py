@@ -8,40 +8,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from depl.models.problem.epochs import Term
-from depl.models.risk.transforms import EPSILON, ComplexArray, FloatArray
+from depl.models.problem.laws.log_variable import EPSILON, ComplexArray, FloatArray
 
 
 @dataclass(frozen=True)
 class Labels:
-    """Additive labels of n gains at the J nodes of one contour; every field is summed over epochs.
+    """Additive labels of n gains at the J nodes of one contour; every field is summed over epochs."""
 
-    Attributes
-    ----------
-    transform : complex array (n, J)
-        log E exp(-s_j Y).
-    rounding : float array (n, J)
-        Bound of the absolute error of ``transform``.
-    envelope : float array (n, 2)
-        Log-modulus at the last two nodes of the factors that decay, bounded below at the first and above
-        at the second; value at t = 0 of the others.
-    tilted : float array (n,)
-        log E exp(-c' Y).
-    mean, mean_rounding, variance : float arrays (n,)
-        E G, a bound of the error of its summands, and Var G of its finite part.
-    infimum : float array (n,)
-        Sum of the finite essential infima of the increments.
-    infinite_variance, unbounded : float arrays (n,)
-        How many increments have no variance, or no finite infimum.
-    """
-
-    transform: ComplexArray
-    rounding: FloatArray
+    transform: ComplexArray  # (n, J): log E exp(-s_j Y)
+    rounding: FloatArray  # (n, J): Bound of the absolute error of ``transform``
+    # (n, 2): Log-modulus at the last two nodes of the factors that decay, bounded below at the first and
+    # above at the second; value at t = 0 of the others.
     envelope: FloatArray
-    tilted: FloatArray
+    tilted: FloatArray  # (n,): log E exp(-c' Y)
+    # (n,): E G, a bound of the error of its summands, and Var G of its finite part.
     mean: FloatArray
     mean_rounding: FloatArray
     variance: FloatArray
-    infimum: FloatArray
+    infimum: FloatArray  # (n,): Sum of the finite essential infima of the increments
+    # (n,): How many increments have no variance, or no finite infimum.
     infinite_variance: FloatArray
     unbounded: FloatArray
 
@@ -90,17 +75,11 @@ class LabelSums:
             self._places[name] = ends if one else slice(ends, ends + part.shape[1])
             ends += part.shape[1]
 
-    def combine(self, weights: FloatArray) -> Labels:
-        """Labels of the sums that use row i ``weights[p, i]`` times, shape (p, ...)."""
+    def combine(self, weights: FloatArray, rows: NDArray[np.intp] | None = None) -> Labels:
+        """Labels of the sums that use row i, or row ``rows[i]``, ``weights[p, i]`` times, shape (p, ...)."""
+        table = self._table if rows is None else self._table.take(rows, axis=0)
         # One product for all; a threaded one costs more than it gains for a few plans.
-        few = len(weights) <= 4
-        return self._read(np.einsum("pi,ij->pj", weights, self._table) if few else weights @ self._table)
-
-    def of_rows(self, rows: NDArray[np.intp], counts: FloatArray) -> Labels:
-        """Labels of one sum, shape (1, ...), that uses row ``rows[i]`` ``counts[i]`` times."""
-        return self._read(np.einsum("i,ij->j", counts, self._table.take(rows, axis=0))[None, :])
-
-    def _read(self, sums: FloatArray) -> Labels:
+        sums = np.einsum("pi,ij->pj", weights, table) if len(weights) <= 4 else weights @ table
         total = sums[:, : self._width] + sums[:, self._width : 2 * self._width]
         transform = np.ascontiguousarray(total[:, :-1]).view(complex)
         columns = {name: sums[:, place] for name, place in self._places.items()}

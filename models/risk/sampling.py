@@ -5,7 +5,6 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
-from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.tolerances import ATOM_TOLERANCE
 from depl.models.problem.epochs import FinalLoss
 from depl.models.problem.laws import FloatArray
@@ -62,14 +61,7 @@ def monte_carlo_violation(
     beyond : float
         With this probability a sample is a violation whatever the loss
         (`depl.models.evaluation.end_law.EndLaw.beyond`).
-
-    Raises
-    ------
-    InvalidInputError
-        If ``samples`` is not positive or ``confidence`` not inside (0, 1).
     """
-    if samples < 1 or not 0 < confidence < 1:
-        raise InvalidInputError(f"needs samples >= 1 and 0 < confidence < 1, not {samples} and {confidence}")
     threshold = maximum_loss + (ATOM_TOLERANCE if is_discrete(loss) else 0.0)
     violations, left = 0, samples
     while left:

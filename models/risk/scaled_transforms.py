@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from scipy.special import expm1, log1p
 
 from depl.models.problem.laws import Law
-from depl.models.problem.laws.log_variable import LogVariable
-from depl.models.risk.transforms import EPSILON, ComplexArray, FloatArray, centred_log_transform
+from depl.models.problem.laws.log_variable import EPSILON, ComplexArray, FloatArray, LogVariable
+from depl.models.risk.transforms import centred_log_transform
 
 _LOG_TRUNCATION = math.log(1e-18)
 """Wanted error of the polynomial, below that of the values it goes through. What it comes to is charged."""

@@ -65,10 +65,7 @@ class Summand:
             raise InvalidInputError(f"must be a Law, not {type(self.law).__name__}", "law")
         if not self.law.declared or self.law.forbids:
             raise NotCoveredError(f"a law of type {self.law.tag()} has no probabilities; give one that has")
-        try:
-            require_sound(self.law)
-        except InvalidInputError as error:
-            raise InvalidInputError(error.message, "law") from error
+        require_sound(self.law, "law")
         _finite(self.coefficient, "coefficient")
         count: object = self.count
         if not isinstance(count, int) or isinstance(count, bool) or count < 0:

@@ -5,7 +5,6 @@ few values S is a fraction, exactly. Elsewhere a chain on a grid bounds it from 
 up, and what rises above the grid counts as staying above for good. The page "Replanning" has the proof.
 """
 
-import itertools
 import math
 from collections.abc import Sequence
 from fractions import Fraction
@@ -14,13 +13,12 @@ import numpy as np
 from scipy import fft
 
 from depl.models.foundation.deadline import keep_time
-from depl.models.foundation.errors import NotCoveredError
 from depl.models.foundation.interval import Interval
 from depl.models.foundation.tolerances import EXACT_ATOM_TOLERANCE
 from depl.models.problem.epochs import LossStep, Term
 from depl.models.problem.laws import FloatArray
 from depl.models.problem.laws.law import UNIT_ROUNDOFF
-from depl.models.risk.discrete import decimal
+from depl.models.risk.discrete import added, decimal, support
 from depl.models.risk.grid import SUMMATION_ERROR, RoundedLaw, rounded
 
 POINTS = 2**16
@@ -72,14 +70,7 @@ def survival(
     stops : K + 1 of bool, optional
         After which epochs a loss counts: S(k) is then the probability that no l(j) that counts, j <= k, is at
         most l_max. By default all do.
-
-    Raises
-    ------
-    NotCoveredError
-        If a step does not keep the loss before it (retention below 1).
     """
-    if any(step.retention != 1 for step in steps):
-        raise NotCoveredError("early stopping is computed for steps that keep the loss before them, only")
     stops = (True,) * (len(steps) + 1) if stops is None else tuple(stops)
     if stops[0] and Fraction(initial_loss) <= Fraction(maximum_loss) + EXACT_ATOM_TOLERANCE:
         exact: list[Fraction] | None = [Fraction(0)] * (len(steps) + 1)
@@ -97,37 +88,28 @@ def _exact(
     """S by its atoms, in whole multiples of common units of loss and of probability."""
     if not all(term.law.has_atoms for step in steps for term in step.terms):
         return None
-    tables = [_atoms(step) for step in steps]
-    values = [decimal(initial), *(value for table in tables for value, _ in table)]
-    unit = math.lcm(*(value.denominator for value in values))
+    tables = [{Fraction(0): Fraction(1)}, *map(_atoms, steps)]
+    unit = math.lcm(decimal(initial).denominator, *(value.denominator for table in tables for value in table))
     threshold = math.floor((decimal(maximum_loss) + EXACT_ATOM_TOLERANCE) * unit)
-    atoms, scale, products, found = {int(decimal(initial) * unit): 1}, 1, 0, []
-    for table, may_stop in zip(([(Fraction(0), 1)], *tables), stops, strict=True):
+    atoms, total, products, found = {int(decimal(initial) * unit): 1}, 1, 0, []
+    for table, may_stop in zip(tables, stops, strict=True):
         products += len(atoms) * len(table)
         if products > _MOST_PRODUCTS:
             return None
-        moved: dict[int, int] = {}
-        changes = [(int(value * unit), weight) for value, weight in table]
-        for (loss, weight), (change, part) in itertools.product(atoms.items(), changes):
-            moved[loss + change] = moved.get(loss + change, 0) + weight * part
+        scale = math.lcm(*(weight.denominator for weight in table.values()))
+        whole = {int(value * unit): int(weight * scale) for value, weight in table.items()}
+        moved, total = added(atoms, whole), total * sum(whole.values())
         atoms = {loss: weight for loss, weight in moved.items() if loss > threshold or not may_stop}
-        scale *= sum(weight for _, weight in table)
-        found.append(Fraction(sum(atoms.values()), scale))
+        found.append(Fraction(sum(atoms.values()), total))
     return found
 
 
-def _atoms(step: LossStep) -> list[tuple[Fraction, int]]:
-    """Values and whole weights of a step that takes finitely many values."""
-    slopes = [decimal(term.coefficient) for term in step.terms]
-    found = [
-        (
-            sum((slope * decimal(atom) for slope, (atom, _) in zip(slopes, drawn, strict=True)), Fraction(0)),
-            math.prod((decimal(weight) for _, weight in drawn), start=Fraction(1)),
-        )
-        for drawn in itertools.product(*(list(term.law.decimals()) for term in step.terms))
-    ]
-    scale = math.lcm(*(weight.denominator for _, weight in found))
-    return [(decimal(step.shift) + value, int(weight * scale)) for value, weight in found]
+def _atoms(step: LossStep) -> dict[Fraction, Fraction]:
+    """Values and weights (not normalised) of a step that takes finitely many values."""
+    found = {decimal(step.shift): Fraction(1)}
+    for term in step.terms:
+        found = added(found, support(term))
+    return found
 
 
 def _chain(

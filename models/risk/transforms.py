@@ -11,20 +11,15 @@ import functools
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expm1, log1p
 
 from depl.models.foundation.deadline import keep_time
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.epochs import Term
 from depl.models.problem.laws import Law
-from depl.models.problem.laws.log_variable import LogVariable
+from depl.models.problem.laws.log_variable import EPSILON, ComplexArray, FloatArray, LogVariable
 from depl.models.risk.finite_sums import REMAINDER_BELOW, finite_sum
 
-ComplexArray = NDArray[np.complex128]
-FloatArray = NDArray[np.float64]
-
-EPSILON = float(np.finfo(float).eps)
 _CHUNK = 16_384  # numbers at once: a few such arrays stay in the cache of a core
 _KEPT, _KEPT_SIZE = 256, 1024
 """Transforms that are kept, and up to how many arguments each: 15 MB at most. A loss that was labelled is

@@ -13,7 +13,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from fractions import Fraction
-from operator import or_
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,20 +22,17 @@ from scipy import special
 from depl.models.foundation.interval import float_below
 from depl.models.problem.epochs import FinalLoss, Term
 from depl.models.problem.laws.law import Bounds
+from depl.models.problem.laws.log_variable import EPSILON, FloatArray
 from depl.models.problem.laws.student_t import SURVIVAL_SLACK
 from depl.models.risk.certify import certified_violation
 from depl.models.risk.contour import MOST_WORK, Contour, choose_contour, label_table, violation, work_of
 from depl.models.risk.cores import beyond, core_term
 from depl.models.risk.labels import Labels, LabelSums
-from depl.models.risk.transforms import EPSILON, FloatArray, transformable
+from depl.models.risk.transforms import transformable
 
 _FEW = 4
-"""Losses for which no common contour is sought: set by hand, since choosing one pays only if several share
-it. Twice or half as many: the same verdicts up to what intervals leave undecided, in other time."""
-
-_ROUNDS = 12
-"""Contours tried at most: set by hand; the loop ends sooner if one decides nothing. More cost time, fewer
-leave more losses to `certified_verdict`; the bounds hold for any number."""
+"""Losses of many for which no contour of their own is sought: set by hand, since choosing one pays only if
+several share it. Twice or half as many: the same verdicts up to what intervals leave open, in other time."""
 
 _MOST_CONTOURS = 6
 """Contours that are kept: set by hand. Each may be tried for every loss, so more cost time where none
@@ -51,9 +47,6 @@ half as much makes cores wider and their labels longer."""
 CLEARLY = 1 - 2e-4
 """Share of the budget up to which a contour may say that it is kept. Nearer to it the evaluator made for the
 loss, which answers for the plan in the end, has the word: it may be wider, by 1e-4 with cores."""
-
-_UNTRANSFORMED, _DECAYING, _WITHOUT_ATOMS, _CUT = 1, 2, 4, 8
-"""Bits: no transform is offered, the transform decays, there are no atoms, the core leaves something out."""
 
 Counts = NDArray[np.integer[Any]]
 
@@ -156,151 +149,120 @@ class PreparedVerdicts:
     def verdict(self, loss: FinalLoss) -> Verdict:
         """What is certified of P(l(K) > l_max) <= budget."""
         loss = loss.reduced()
-        asked = self._increments.asked(loss, self.budget)
-        quick = self._quick(asked) if asked.has_contour else Verdict.UNDECIDED
+        quick = Verdict(self._settled(self._asked(loss))[0])
         if quick is not Verdict.UNDECIDED:
             return quick
         return certified_verdict(loss, self.maximum_loss, self.budget)
 
     def violation(self, loss: FinalLoss) -> tuple[float, float] | None:
         """Bounds of P(l(K) > l_max) by the contour used last; None where there is none yet."""
-        asked = self._increments.asked(loss, self.budget)
-        if not self._prepared or not asked.has_contour or self._prepared[0].is_too_much(asked):
+        asked = self._asked(loss.reduced())
+        if not self._prepared or not (asked.covered & self._prepared[0].affords(asked)).any():
             return None
-        return self._bounds(self._prepared[0], asked)
+        lower, upper = self._bounds(self._prepared[0], asked)
+        return float(lower[0]), float(upper[0])
 
     def many(self, classes: "LossClasses") -> NDArray[np.int8]:
         """What a few contours certify of every class, shape (P,), values of `Verdict`."""
-        found = np.zeros(len(classes.counts), dtype=np.int8)
-        fitted, kept, covered = _fitted(classes, float(self.budget))
-        undecided = np.flatnonzero(covered)
-        scores, wanted = classes.scores(self.maximum_loss), -float(special.ndtri(float(self.budget)))
-        clearly, barely = self._limits
-        for _ in range(_ROUNDS):
-            if len(undecided) <= _FEW:
-                break
-            reference = int(undecided[np.argmin(np.abs(scores[undecided] - wanted))])
-            contour = choose_contour(fitted.loss(reference).terms, float(self.budget))
+        asked = self._increments.asked(classes, self.budget)
+        return self._settled(asked, classes.scores(self.maximum_loss))
+
+    def _asked(self, loss: FinalLoss) -> "_Asked":
+        terms, counts = [term for term, _ in loss.terms], [count for _, count in loss.terms]
+        alone = LossClasses(terms, np.array([counts], dtype=np.int64), np.array([loss.constant]))
+        return self._increments.asked(alone, self.budget)
+
+    def _settled(self, asked: "_Asked", scores: FloatArray | None = None) -> NDArray[np.int8]:
+        """What contours certify, kept ones and new ones, each for the loss that is nearest to the budget."""
+        found, left = np.zeros(len(asked.constants), dtype=np.int8), asked.covered.copy()
+        for prepared in tuple(self._prepared):
+            if left.any():
+                left &= ~self._decided(prepared, asked, left, found)
+        wanted, few = -float(special.ndtri(float(self.budget))), 0 if scores is None else _FEW
+        while np.count_nonzero(left) > few and len(self._prepared) < _MOST_CONTOURS:
+            rows = np.flatnonzero(left)
+            nearest = rows[0 if scores is None else np.argmin(np.abs(scores[rows] - wanted))]
+            counts = asked.counts[nearest].astype(int).tolist()
+            contour = choose_contour(zip(asked.cores, counts, strict=True), float(self.budget))
             if contour is None:
                 break
-            costly = np.array([work_of(contour, [term]) > MOST_WORK for term in fitted.terms], dtype=bool)
-            rows = undecided[(fitted.counts[undecided][:, costly] == 0).all(axis=1)]
-            if not rows.size:
+            prepared = _Prepared(contour)
+            decided = self._decided(prepared, asked, left, found)
+            if not decided.any():
                 break
-            lower, upper = kept[rows].whole(*_violations(fitted.select(rows), contour, self.maximum_loss))
-            found[rows[upper <= clearly]] = Verdict.MET
-            found[rows[lower > barely]] = Verdict.VIOLATED
-            remaining = undecided[found[undecided] == Verdict.UNDECIDED]
-            if len(remaining) == len(undecided):
-                break
-            undecided = remaining
-        return found
-
-    def _quick(self, asked: "_Asked") -> Verdict:
-        for prepared in self._prepared:
-            if prepared.is_too_much(asked):
-                continue
-            found, near = self._decided(prepared, asked)
-            if near or found is not Verdict.UNDECIDED:
-                return found
-        if len(self._prepared) == _MOST_CONTOURS:
-            return Verdict.UNDECIDED
-        contour = choose_contour(zip(asked.cores, asked.counts, strict=True), float(self.budget))
-        if contour is None:
-            return Verdict.UNDECIDED
-        prepared = _Prepared(contour)
-        found, near = self._decided(prepared, asked)
-        if near or found is not Verdict.UNDECIDED:
             self._prepared.insert(0, prepared)
+            left &= ~decided
         return found
 
-    def _decided(self, prepared: "_Prepared", asked: "_Asked") -> tuple[Verdict, bool]:
-        """What a contour says, and whether it keeps the budget but so nearly that another has the word."""
-        clearly, barely = self._limits
+    def _decided(
+        self, prepared: "_Prepared", asked: "_Asked", left: NDArray[np.bool_], found: NDArray[np.int8]
+    ) -> NDArray[np.bool_]:
+        """Of which losses a contour says something, if only that others decide: it is a near thing."""
+        (clearly, barely), decided = self._limits, np.zeros(len(left), dtype=bool)
+        rows = np.flatnonzero(left & prepared.affords(asked))
         for elementary in (False, True):
-            least, most = self._bounds(prepared, asked, elementary)
-            if most <= clearly:
-                return Verdict.MET, False
-            if least > barely:
-                return Verdict.VIOLATED, False
-        return Verdict.UNDECIDED, most <= barely
+            if rows.size:
+                least, most = self._bounds(prepared, asked.of(rows), elementary)
+                found[rows[most <= clearly]] = Verdict.MET
+                found[rows[least > barely]] = Verdict.VIOLATED
+                settled = (most <= (barely if elementary else clearly)) | (least > barely)
+                decided[rows[settled]] = True
+                rows = rows[~settled]
+        return decided
 
-    def _bounds(self, prepared: "_Prepared", asked: "_Asked", elementary: bool = True) -> tuple[float, float]:
-        size = abs(asked.constant) + abs(asked.constant - self.maximum_loss)
-        threshold = asked.constant - self.maximum_loss
-        lower, upper = violation(prepared.contour, prepared.labels(asked), threshold, size, elementary)
-        if asked.bits & _CUT:
-            lower, upper = Kept.of(asked.outsides, np.array([asked.counts], dtype=float)).whole(lower, upper)
-        return float(lower[0]), float(upper[0])
-
-
-def _fitted(classes: LossClasses, budget: float) -> tuple[LossClasses, "Kept", NDArray[np.bool_]]:
-    """Classes with cores for far Student-t laws, the probability of these, and which have a contour."""
-    heavy = np.array([term.law.tailed is not None for term in classes.terms], dtype=bool)
-    most = max(int(classes.counts[:, heavy].sum(axis=1).max(initial=0)), 1)
-    terms = [core_term(term, CORE_SHARE * budget / most) for term in classes.terms]
-    outsides = [outside(term, core) for term, core in zip(classes.terms, terms, strict=True)]
-    decaying = np.array([term.law.decays for term in terms], dtype=bool)
-    without = np.array([not transformable(term) for term in terms], dtype=bool)
-    covered = (classes.counts[:, without] == 0).all(axis=1) & (classes.counts[:, decaying] > 0).any(axis=1)
-    fitted = LossClasses(terms, classes.counts, classes.constants)
-    return fitted, Kept.of(outsides, classes.counts.astype(float)), covered
-
-
-def _violations(chosen: LossClasses, contour: Contour, maximum_loss: float) -> tuple[FloatArray, FloatArray]:
-    """Certified bounds of P(L > l_max) of classes that have labels."""
-    used = [int(column) for column in np.flatnonzero((chosen.counts > 0).any(axis=0))]
-    labels = label_table([chosen.terms[column] for column in used], contour).combine(chosen.counts[:, used])
-    # Constants were added up in floating point: a few units, where one loss alone is rounded once.
-    size = 32 * np.abs(chosen.constants) + 4 * abs(maximum_loss)
-    return violation(contour, labels, chosen.constants - maximum_loss, size)
+    def _bounds(self, prepared: "_Prepared", asked: "_Asked", elementary: bool = True) -> Bounds:
+        threshold, labels = asked.constants - self.maximum_loss, prepared.labels(asked)
+        # Constants may have been added up in floating point: a few units.
+        sizes = 32 * np.abs(asked.constants) + 4 * abs(self.maximum_loss)
+        lower, upper = violation(prepared.contour, labels, threshold, sizes, elementary)
+        if any(outside != (0.0, 0.0) for outside in asked.outsides):
+            return Kept.of(asked.outsides, asked.counts).whole(lower, upper)
+        return lower, upper
 
 
 class _Asked(NamedTuple):
-    """A loss by increments that have numbers: far Student-t laws cut, and bounds of what that leaves out."""
+    """Losses by increments that have numbers: far Student-t laws cut, and bounds of what that leaves out.
 
-    constant: float
-    numbers: list[int]
-    counts: list[int]
-    cores: list[Term]
-    outsides: list[tuple[float, float]]
-    bits: int
+    ``covered`` says which losses have a contour, as `depl.models.risk.certify.has_contour` does.
+    """
 
-    @property
-    def has_contour(self) -> bool:
-        """As `depl.models.risk.certify.has_contour` of the loss."""
-        return self.bits & (_UNTRANSFORMED | _DECAYING | _WITHOUT_ATOMS) == _DECAYING | _WITHOUT_ATOMS
+    constants: FloatArray
+    counts: FloatArray
+    numbers: Sequence[int]
+    cores: Sequence[Term]
+    outsides: Sequence[tuple[float, float]]
+    covered: NDArray[np.bool_]
+
+    def of(self, rows: NDArray[np.intp]) -> "_Asked":
+        """Some of them."""
+        if len(rows) == len(self.constants):
+            return self
+        parts = {name: getattr(self, name)[rows] for name in ("constants", "counts", "covered")}
+        return self._replace(**parts)
 
 
 class _Increments:
     """All increments seen so far, by what is cut off."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[Term, float], tuple[int, Term, tuple[float, float], int]] = {}
-        self._numbers: dict[tuple[Term, tuple[float, float]], int] = {}
+        self._known: dict[tuple[Term, float], tuple[int, Term, tuple[float, float], bool, bool]] = {}
+        self._numbers: dict[Term, int] = {}
 
-    def asked(self, loss: FinalLoss, budget: Fraction) -> _Asked:
-        """A loss with cores that leave out a small share of the budget."""
-        counts = [count for _, count in loss.terms]
-        tails = CORE_SHARE * float(budget) / max(1, sum(counts))
+    def asked(self, classes: LossClasses, budget: Fraction) -> _Asked:
+        """Losses with cores that leave out a small share of the budget."""
+        counts = classes.counts.astype(float)
+        tails = CORE_SHARE * float(budget) / max(1.0, float(counts.sum(axis=1).max(initial=0.0)))
         tails = 2.0 ** math.floor(math.log2(tails))  # few different cores for losses of any length
-        rows = [self._known.get((term, tails)) or self._new(term, tails) for term, _ in loss.terms]
-        numbers, cores, outsides, bits = zip(*rows, strict=True) if rows else ((), (), (), ())
-        return _Asked(
-            loss.constant, list(numbers), counts, list(cores), list(outsides), functools.reduce(or_, bits, 0)
-        )
+        rows = [self._known.get((term, tails)) or self._new(term, tails) for term in classes.terms]
+        numbers, cores, outsides, without, decaying = zip(*rows, strict=True) if rows else ((),) * 5
+        barred, smooth = (np.array(said, dtype=bool) & (counts > 0) for said in (without, decaying))
+        covered = np.asarray(~barred.any(axis=1) & smooth.any(axis=1))
+        return _Asked(classes.constants, counts, numbers, cores, outsides, covered)
 
-    def _new(self, term: Term, tails: float) -> tuple[int, Term, tuple[float, float], int]:
+    def _new(self, term: Term, tails: float) -> tuple[int, Term, tuple[float, float], bool, bool]:
         core = core_term(term, tails)
-        left = outside(term, core)
-        answers = {
-            _UNTRANSFORMED: not transformable(core),
-            _DECAYING: core.law.decays,
-            _WITHOUT_ATOMS: not core.law.has_atoms,
-            _CUT: left != (0.0, 0.0),
-        }
-        number = self._numbers.setdefault((core, left), len(self._numbers))
-        row = number, core, left, sum(bit for bit, answer in answers.items() if answer)
+        number = self._numbers.setdefault(core, len(self._numbers))
+        row = number, core, outside(term, core), not transformable(core), core.law.decays
         self._known[term, tails] = row
         return row
 
@@ -314,35 +276,38 @@ class _Prepared:
     _sums: LabelSums | None = None
     _rows: dict[int, int] = field(default_factory=dict)
 
-    def is_too_much(self, asked: _Asked) -> bool:
-        """Whether the labels of a loss would be much work: its laws may reach farther than those before."""
-        return work_of(self.contour, self._missing(asked).values()) > MOST_WORK
-
-    def _missing(self, asked: _Asked) -> dict[int, Term]:
-        """Increments that have no label yet."""
-        pairs = zip(asked.numbers, asked.cores, strict=True)
-        return {number: core for number, core in pairs if number not in self._rows}
+    def affords(self, asked: _Asked) -> NDArray[np.bool_]:
+        """Whether the labels of a loss are not much work: its laws may reach farther than those before."""
+        missing = [number not in self._rows for number in asked.numbers]
+        if not any(missing):
+            return np.ones(len(asked.constants), dtype=bool)
+        work = [
+            work_of(self.contour, [core]) if new else 0.0
+            for core, new in zip(asked.cores, missing, strict=True)
+        ]
+        return np.asarray((asked.counts > 0) @ np.array(work) <= MOST_WORK)
 
     def labels(self, asked: _Asked) -> Labels:
-        """Those of a loss."""
-        missing = self._missing(asked)
+        """Those of all losses."""
+        used = np.asarray((asked.counts > 0).any(axis=0)).tolist()
+        parts = zip(asked.numbers, asked.cores, used, strict=True)
+        missing = {number: core for number, core, some in parts if some and number not in self._rows}
         if missing or self._table is None:
             rows = label_table(list(missing.values()), self.contour)  # may be broken off
             self._table = rows if self._table is None else self._table.followed_by(rows)
             self._rows |= {number: len(self._rows) + place for place, number in enumerate(missing)}
             self._sums = None
-        total = float(sum(asked.counts))
+        total = float(asked.counts.sum(axis=1).max())
         if self._sums is None or self._sums.most < total:
             self._sums = LabelSums(self._table, 2.0 ** math.ceil(math.log2(total)))
-        places = np.array([self._rows[number] for number in asked.numbers], dtype=np.intp)
-        return self._sums.of_rows(places, np.array(asked.counts, dtype=float))
+        places = [self._rows[number] for number, some in zip(asked.numbers, used, strict=True) if some]
+        return self._sums.combine(asked.counts[:, used], np.array(places, dtype=np.intp))
 
 
 def outside(term: Term, core: Term) -> tuple[float, float]:
     """Bounds of the probability that a Student-t is outside of its core; 0 for terms that were not cut."""
-    if core == term or term.law.tailed is None or core.law.tailed is None:
-        return 0.0, 0.0
-    return beyond(term.law.tailed.scaled(term.coefficient), core.law.tailed.scaled(core.coefficient))
+    law, cut = term.tailed, core.tailed
+    return (0.0, 0.0) if core == term or law is None or cut is None else beyond(law, cut)
 
 
 @dataclass(frozen=True)
@@ -350,18 +315,12 @@ class Kept:
     """The probability q that no switch leaves its core, for P losses.
 
     P(L > v) = q P(cores only) + something between 0 and 1 - q.
-
-    Attributes
-    ----------
-    least, most : ndarray, shape (P,)
-        Bounds of q.
-    lost : ndarray, shape (P,)
-        Upper bound of 1 - q, accurate where q is nearly 1.
     """
 
+    # shape (P,): Bounds of q.
     least: FloatArray
     most: FloatArray
-    lost: FloatArray
+    lost: FloatArray  # shape (P,): Upper bound of 1 - q, accurate where q is nearly 1
 
     @classmethod
     def of(cls, outsides: Sequence[tuple[float, float]], counts: FloatArray) -> "Kept":
@@ -375,7 +334,3 @@ class Kept:
         """Bounds for the losses themselves from those for the losses with cores only."""
         widened = np.minimum((self.most * upper + self.lost) * (1 + 4 * EPSILON), 1.0)
         return self.least * lower, np.where(self.lost > 0, widened, upper)
-
-    def __getitem__(self, rows: NDArray[np.intp]) -> "Kept":
-        """Of some of the losses."""
-        return Kept(self.least[rows], self.most[rows], self.lost[rows])

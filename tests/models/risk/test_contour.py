@@ -35,7 +35,7 @@ from depl.models.risk.contour import (
 )
 from depl.models.risk.cores import _Smooth
 from depl.models.risk.labels import LabelSums
-from depl.models.risk.verdicts import LossClasses, PreparedVerdicts, _violations
+from depl.models.risk.verdicts import LossClasses, PreparedVerdicts
 from tests.oracles.ball_arithmetic import distribution_function, mean
 from tests.problems import atoms, loss
 
@@ -189,7 +189,7 @@ def test_a_sum_of_rows_is_the_exact_sum_rounded_once():
     sums = LabelSums(table, 512.0)
     for _ in range(2):
         rows, counts = rng.integers(0, len(TERMS), 100), rng.integers(1, 5, 100).astype(float)
-        found = sums.of_rows(rows, counts)
+        found = sums.combine(counts[None], rows)
         for name in ("transform", "mean", "rounding", "tilted", "variance"):
             columns = getattr(table, name).reshape(len(table), -1).view(float)[rows].T
             exact = [
@@ -373,9 +373,10 @@ def test_numbers_far_greater_than_the_spread_are_rounded_and_bounds_hold(constan
         np.array([constant * far]) * (1 + side * 12 * 2.0**-53),
         given.mean() * (1 + side * 8 * 2.0**-53),
     )
+    many = LossClasses(terms, np.ones((1, 1), dtype=int), wrong)
     cores = _Smooth(constant * far, mean, law.variance, ((found, label_table(terms, found)),))
     for lower, upper in (
-        _violations(LossClasses(terms, np.ones((1, 1), dtype=int), wrong), found, limit),
+        prepared._bounds(prepared._prepared[0], prepared._increments.asked(many, Fraction(1, 5))),
         prepared.violation(given),
         cores.exceedance(np.array([limit])),
     ):

@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.epochs import FinalLoss, LossStep, Term, compose
 from depl.models.problem.laws import Empirical, InverseGamma, Lognormal, Normal
 from depl.models.risk.certify import certified_violation
@@ -184,11 +183,6 @@ def test_the_tolerance_of_atoms_lasts_as_long_as_nothing_else_happened():
     exact = np.mean([stats.norm.sf(-0.5e-9, value, 1e-10) for value in coin.values])
     upper = chain(2e-9, [epoch((1.0, coin), (1.0, bell), shift=fall)], 0.0, 4096)
     assert exact <= upper[1] < exact + 0.01
-
-
-def test_a_step_that_forgets_is_refused():
-    with pytest.raises(NotCoveredError, match="early stopping"):
-        survival(1.0, [LossStep(0.5, 0.0, ())], 0.5)
 
 
 @pytest.mark.parametrize("maximum_loss", [0.0, 1e9 - 0.3])

@@ -10,9 +10,10 @@ from flint import acb, arb, ctx
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.epochs import Term
 from depl.models.problem.laws import Empirical, InverseGamma, Lognormal, Normal, StudentT
+from depl.models.problem.laws.log_variable import EPSILON
 from depl.models.risk import finite_sums, transforms
 from depl.models.risk.finite_sums import finite_sum
-from depl.models.risk.transforms import EPSILON, centred_log_transform, transformable
+from depl.models.risk.transforms import centred_log_transform, transformable
 from tests.oracles import ball_arithmetic as ball
 from tests.problems import atoms, student
 
