@@ -19,7 +19,7 @@ from depl.models.evaluation.traced_support import extreme_predictions, outside_s
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.affine_law import (
     AffineLaw,
-    Coefficients,
+    AffineStep,
     Epochs,
     Position,
     RowKey,
@@ -94,7 +94,7 @@ def fit_affine(
     places_of = {schedule: positions(schedule) for schedule in set(traces.schedules)}
     places = [places_of[schedule] for schedule in traces.schedules]
     seen = Epochs.of(places, losses)
-    rows: dict[RowKey, Coefficients] = {}
+    rows: dict[RowKey, AffineStep] = {}
     for trained, first, previous in _kinds(seen, places):
         for age, fitted in _by_age(seen, trained, first, previous):
             rows[trained, first, age, previous] = fitted
@@ -226,7 +226,7 @@ def _kinds(seen: Epochs, places: Sequence[Sequence[Position]]) -> set[tuple[Trai
 
 def _by_age(
     seen: Epochs, trained: Trained, first: bool, previous: Trained | None
-) -> Iterator[tuple[int, Coefficients]]:
+) -> Iterator[tuple[int, AffineStep]]:
     """The coefficients of every age that has enough epochs, after all predecessors where none is named.
 
     Jumps are apart, so age 1 is only that of a first stage.
@@ -247,21 +247,21 @@ def _by_age(
             yield age, _fitted(seen, pool, (lower, upper), pooled=False)
 
 
-def _jumps(seen: Epochs) -> dict[RowKey, Coefficients]:
+def _jumps(seen: Epochs) -> dict[RowKey, AffineStep]:
     """The rows of the first epochs after switches."""
-    found: dict[RowKey, Coefficients] = {}
+    found: dict[RowKey, AffineStep] = {}
     for key, own in seen.by_key.items():
         if key[2] == 1 and not key[1]:
-            row = Coefficients(0.0, 0.0, 0.0, (1, 1), pooled=len(own) < LEAST_JUMPS)
+            row = AffineStep(0.0, 0.0, 0.0, (1, 1), pooled=len(own) < LEAST_JUMPS)
             pool = seen.pool(key, row)
             if len(pool) >= FEWEST:
                 found[key] = _fitted(seen, pool, row.ages, row.pooled)
     return found
 
 
-def _fitted(seen: Epochs, pool: Sequence[int], ages: tuple[int, int], pooled: bool) -> Coefficients:
+def _fitted(seen: Epochs, pool: Sequence[int], ages: tuple[int, int], pooled: bool) -> AffineStep:
     before, after = seen.before[pool], seen.after[pool]
-    return Coefficients(*constrained_step(before, after, seen.maturity[pool]), ages, pooled)
+    return AffineStep(*constrained_step(before, after, seen.maturity[pool]), ages, pooled)
 
 
 def _slope(values: FloatArray, start: FloatArray) -> float:

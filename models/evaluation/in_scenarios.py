@@ -17,7 +17,7 @@ from depl.models.evaluation.traced_loss import require_supported
 from depl.models.foundation.deadline import keep_time
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.affine_law import Position, ends_of
-from depl.models.problem.epochs import LossStep, Term, loss_step, switch_step, switch_steps
+from depl.models.problem.epochs import LossStep, loss_step, switch_step, switch_steps
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import FloatArray
 from depl.models.problem.traced_law import TracedLaw
@@ -57,11 +57,6 @@ def quantiles(
     -------
     float array (S, K, M), float array (S, K, M, M)
         Zero where an epoch has no random part, or a switch none.
-
-    Raises
-    ------
-    NotCoveredError
-        If an epoch has memory or more than one random part (no law of today has).
     """
     improvements, switches = np.zeros(of_models.shape), np.zeros(of_pairs.shape)  # no page before its use
     everything = frozenset(item.name for item in instance.datasets)
@@ -70,13 +65,13 @@ def quantiles(
             keep_time()
             run = loss_step(instance, index + 1, 0, trained.name, trained.name, everything)
             if run.terms:
-                improvements[:, index, model] = _only(run).law.inverse_cdf(of_models[:, index, model])
+                improvements[:, index, model] = run.terms[0].law.inverse_cdf(of_models[:, index, model])
     step = max(1, _BLOCK // max(len(of_pairs), 1))
     for pair, change in switch_steps(instance).items():
         for first in range(0, of_models.shape[1], step) if change.terms else ():
             keep_time()
             at = (slice(None), slice(first, first + step), *pair)
-            switches[at] = _only(change).law.inverse_cdf(of_pairs[at])
+            switches[at] = change.terms[0].law.inverse_cdf(of_pairs[at])
     return improvements, switches
 
 
@@ -115,13 +110,7 @@ def switch_lines(instance: Instance) -> FloatArray:
 
 def _line(step: LossStep) -> tuple[float, float]:
     """Shift and slope of an increment in its only random part."""
-    return step.shift, _only(step).coefficient if step.terms else 0.0
-
-
-def _only(step: LossStep) -> Term:
-    if len(step.terms) != 1 or step.retention != 1:
-        raise NotCoveredError("scenarios need one random part per epoch, without memory")
-    return step.terms[0]
+    return step.shift, step.terms[0].coefficient if step.terms else 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,20 +126,12 @@ class TracedSample:
 
     Epochs are those of the instance: of a run under way those to come, and a stage under way has its first
     epoch there. Its loss so far is known, and takes no number.
-
-    Attributes
-    ----------
-    traced : TracedLaw
-    models : tuple of str
-        Names, in the order of the instance.
-    of_models : float array (S, K, M)
-    of_pairs : float array (S, K, M, M)
     """
 
     traced: TracedLaw
-    models: tuple[str, ...]
-    of_models: FloatArray
-    of_pairs: FloatArray
+    models: tuple[str, ...]  # Names, in the order of the instance
+    of_models: FloatArray  # (S, K, M)
+    of_pairs: FloatArray  # (S, K, M, M)
 
     def __post_init__(self) -> None:
         if self.traced.deviations and self.of_models.shape[1] < 2:

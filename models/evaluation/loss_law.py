@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 import msgspec
 import numpy as np
@@ -36,62 +36,12 @@ from depl.models.risk.survival import survival
 from depl.models.traces.table import Schedule
 
 
-class LossLaw(Protocol):
-    """The law of l(0), l(1), ... under a plan.
+def loss_law(instance: Instance) -> "IndependentLoss | TracedLoss":
+    """The law of l(0), l(1), ... of an instance, under any plan.
 
     All that ask for a plan raise an `InvalidInputError` at a forbidden switch, at an epoch beyond the tables
     of its model, and outside the support of the traces that the law was fitted to.
     """
-
-    memory: ClassVar[bool]
-    """Whether increments depend on the past."""
-
-    @property
-    def scale(self) -> Scale:
-        """Whether increments are those of the loss or of its logarithm."""
-
-    @property
-    def conditional(self) -> bool:
-        """Whether the law of the rest given a state is the conditional law.
-
-        Then the probabilities given the states of an epoch have the one seen from the start as their mean.
-        """
-
-    def end(self, plan: Plan) -> EndLaw:
-        """The law of l(K)."""
-
-    def steps(self, plan: Plan) -> list[LossStep]:
-        """The steps whose composition is l(K); a `NotCoveredError` if epochs have no laws of their own."""
-
-    def survival(self, plan: Plan) -> list[Interval]:
-        """P(l > l_max whenever the run might stop up to epoch k), k = 0, ..., K, from above.
-
-        A `NotCoveredError` if too many combinations of runs would have to be followed.
-        """
-
-    def drawn(self, of_models: FloatArray, of_pairs: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """What scenarios hold, from uniform numbers of shapes (S, K, M) and (S, K, M, M)."""
-
-    def in_scenarios(self, plan: Plan, scenarios: Drawn) -> FloatArray:
-        """l(K) in every scenario, shape (S,) [loss]."""
-
-    def basis(self, plan: Plan) -> str | None:
-        """What the probabilities of a plan rest on, in words; None if on declared laws alone."""
-
-    def given(self, trained: Schedule, loss: float) -> Mapping[str, object]:
-        """Fields of the instance of the rest, apart from target, models and prices, once this was seen.
-
-        Parameters
-        ----------
-        trained : Schedule
-            Model and cluster of the epochs trained since epoch 1.
-        loss : float
-            After them [loss].
-        """
-
-
-def loss_law(instance: Instance) -> LossLaw:
-    """The law of the loss of an instance."""
     if instance.traced_law is None:
         return IndependentLoss(instance)
     return TracedLoss(instance, instance.traced_law)
@@ -105,7 +55,12 @@ def laws_after(instance: Instance, plan: Plan, epochs: Iterable[int]) -> list[En
 
 @dataclass(frozen=True)
 class IndependentLoss:
-    """l(k) = l(k-1) + l_run(k) + l_sw(k), eq. (8), all increments independent of each other."""
+    """l(k) = l(k-1) + l_run(k) + l_sw(k), eq. (8), all increments independent of each other.
+
+    ``memory`` says whether increments depend on the past, ``scale`` whether they are those of the loss or of
+    its logarithm, and ``conditional`` whether the law of the rest given a state is the conditional law: then
+    the probabilities given the states of an epoch have the one seen from the start as their mean.
+    """
 
     instance: Instance
     memory: ClassVar[bool] = False
@@ -117,7 +72,7 @@ class IndependentLoss:
         return EndLaw(compose(self.instance.target.initial_loss, self.steps(plan)))
 
     def steps(self, plan: Plan) -> list[LossStep]:
-        """The increments."""
+        """The steps whose composition is l(K); a `NotCoveredError` if epochs have no laws of their own."""
         require_allowed(self.instance, plan)
         found = []
         previous, since = self.instance.target.initial_model, 0
@@ -134,37 +89,47 @@ class IndependentLoss:
         return found
 
     def survival(self, plan: Plan) -> list[Interval]:
-        """P(the target was not met so far)."""
+        """P(l > l_max whenever the run might stop up to epoch k), k = 0, ..., K, from above.
+
+        A `NotCoveredError` if too many combinations of runs would have to be followed.
+        """
         target = self.instance.target
         stops = self.instance.rules.stops(epoch.model for epoch in plan.epochs)
         return survival(target.initial_loss, self.steps(plan), target.maximum_loss, stops=stops)
 
     def drawn(self, of_models: FloatArray, of_pairs: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """The noise of every model and the loss of every switch."""
+        """What scenarios hold, from uniform numbers of shapes (S, K, M) and (S, K, M, M)."""
         return quantiles(self.instance, of_models, of_pairs)
 
     def in_scenarios(self, plan: Plan, scenarios: Drawn) -> FloatArray:
-        """l(K) in every scenario."""
+        """l(K) in every scenario, shape (S,) [loss]."""
         instance = self.instance
         names = [model.name for model in instance.models]
         losses = np.full(len(scenarios.improvements), instance.target.initial_loss)
         before = instance.target.initial_model
-        for index, (epoch, step) in enumerate(zip(plan.epochs, self.steps(plan), strict=True)):
+        self.steps(plan)  # refuses what has no loss
+        for index, epoch in enumerate(plan.epochs):
             losses -= epoch_gains(instance, scenarios, index + 1, epoch.model, plan.datasets(epoch.cluster))
             if before is not None and before != epoch.model:
                 pair = names.index(before), names.index(epoch.model)
                 losses += switch_losses(instance, scenarios, index + 1, *pair)
-            if step.retention != 1:
-                raise NotCoveredError("scenarios need losses whose increments do not depend on the past")
             before = epoch.model
         return losses
 
     def basis(self, plan: Plan) -> str | None:
-        """Nothing but the laws."""
+        """What the probabilities of a plan rest on, in words; None if on declared laws alone."""
         return None
 
     def given(self, trained: Schedule, loss: float) -> Mapping[str, object]:
-        """Nothing: what comes depends on the loss alone."""
+        """Fields of the instance of the rest, apart from target, models and prices, once this was seen.
+
+        Parameters
+        ----------
+        trained : Schedule
+            Model and cluster of the epochs trained since epoch 1.
+        loss : float
+            After them [loss].
+        """
         return {}
 
 

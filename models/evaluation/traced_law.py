@@ -6,6 +6,7 @@ more and those that diverged as misses, stands there under ``counting-runs``. Wh
 schedule (`depl.models.evaluation.traced_support`) is the business of who asks.
 """
 
+import bisect
 import math
 from collections import Counter
 from collections.abc import Sequence
@@ -40,6 +41,9 @@ from depl.models.traces.table import Schedule
 LEAST_DONORS = 20
 """Fewest donors with the right predecessor, below which all predecessors do."""
 
+_MOST_RUNS = 10**16
+"""More than carry any promise: with so many the upper end is below `SMALLEST_VIOLATION_BUDGET`."""
+
 _SHARES = 10**6
 """Probabilities with a confidence are multiples of 1 / _SHARES above the true ones, so that they are exact
 numbers."""
@@ -50,23 +54,12 @@ class Mixed:
     """The final loss as a constant and independent parts, all atoms of a part equally likely unless weighted.
 
     An infinite atom is a run unlike all seen: the loss is then above every target.
-
-    Attributes
-    ----------
-    constant : float
-        [loss]
-    parts : tuple of float arrays
-        What runs lend, by stage, or by whole run [loss].
-    together : bool
-        Whether runs are whole.
-    weights : int array, optional
-        Of the atoms of whole runs counted with a confidence.
     """
 
-    constant: float
-    parts: tuple[FloatArray, ...]
-    together: bool
-    weights: NDArray[np.int64] | None = None
+    constant: float  # [loss]
+    parts: tuple[FloatArray, ...]  # what runs lend, by stage, or by whole run [loss]
+    together: bool  # whether runs are whole
+    weights: NDArray[np.int64] | None = None  # of the atoms of whole runs counted with a confidence
 
     def law(self, deviations: Sequence[float] = (), scale: Scale = "loss") -> EndLaw:
         """The same as a law of runs that resemble those seen, and the probability that one does not.
@@ -99,20 +92,13 @@ def mixture_of(traced: TracedLaw, ends: Sequence[Position]) -> Mixed:
     law, known, settled = traced.law, traced.known, traced.settled_epochs
     found = law.beginnings.get(tuple((end.trained, end.age) for end in ends), ())
     if len(found) < traced.whole_runs:
-        if known is None:
-            return staged(law, ends, beside=traced.beside)
-        ahead = ends_ahead(ends, known)
-        return staged(law, ahead, known.first_age(ahead[0]), known.loss, beside=traced.beside)
+        return staged(law, ends, known, traced.beside)
     runs, last = [law.records[index] for index in found], ends[-1].start + ends[-1].age
     if known is not None:
         retained = retained_since(law, ends, known)
         return whole_runs(settled_losses(runs, last, settled, known, retained), traced)
     key = ("settled", settled, *((end.trained, end.age) for end in ends))
-    if key not in law.lent:
-        law.lent[key] = settled_losses(runs, last, settled)
-    losses = law.lent[key]
-    assert isinstance(losses, np.ndarray)  # noqa: S101 - the cache holds nothing else under such a key
-    return whole_runs(losses, traced)
+    return whole_runs(law.once(key, lambda: settled_losses(runs, last, settled)), traced)
 
 
 def whole_runs(losses: FloatArray, traced: TracedLaw) -> Mixed:
@@ -124,33 +110,26 @@ def whole_runs(losses: FloatArray, traced: TracedLaw) -> Mixed:
     return Mixed(0.0, (atoms,), together=True, weights=weights)
 
 
-def staged(
-    law: AffineLaw,
-    ends: Sequence[Position],
-    first_age: int = 1,
-    loss: float | None = None,
-    beside: int = 0,
-) -> Mixed:
+def staged(law: AffineLaw, ends: Sequence[Position], known: Known | None = None, beside: int = 0) -> Mixed:
     """Stages lent by different runs, given by their last positions.
 
     Parameters
     ----------
-    first_age : int
-        Of the first epoch of the first of them.
-    loss : float, optional
-        Before it; without one the donors of a first stage bring their own l(0) [loss].
+    known : Known, optional
+        The state of a run under way; without one the donors of a first stage bring their own l(0).
     beside : int
         Donors more of every stage, unlike all seen: one, and one for every run that diverged. With one of
         them the loss is infinite, whatever the others lend.
     """
-    lending = [lent(law, end, 1 if number else first_age) for number, end in enumerate(ends)]
+    ends = ends_ahead(ends, known)
+    lending = lenders(law, ends, known)
     after = suffix_weights([stage.retained for stage in lending])
-    constant, values = float(after[0]) * (0.0 if loss is None else loss), []
+    constant, values = float(after[0]) * (0.0 if known is None else known.loss), []
     for number, (end, stage) in enumerate(zip(ends, lending, strict=True)):
         weight = float(after[number + 1])
         constant += weight * (stage.intercept + stage.slope * maturity(end.start))
         gains = stage.gains
-        if number == 0 and loss is None:
+        if number == 0 and known is None:
             gains = gains + stage.retained * stage.first_losses
         # numbers too small for a document are 0: a stage long past leaves products of all retentions since
         lends = np.where(np.abs(weight * gains) * Checked.largest_number < 1, 0.0, weight * gains)
@@ -192,30 +171,15 @@ class Lent:
     """What some epochs of one stage, up to age t, do to the loss l before them, by what runs lend.
 
     Afterwards it is retained * l + intercept + slope * ln s, plus the gain of a donor.
-
-    Attributes
-    ----------
-    donors : tuple of RunRecord
-    starts : int array (n,)
-        Epochs that each of them had trained before its stage.
-    residuals : float array (n, t)
-        [loss]
-    gains : float array (n,)
-        Weighted sums of them [loss].
-    first_losses : float array (n,)
-        l(0) of the donors [loss].
-    retained : float
-        Product of the retentions.
-    intercept, slope : float
-        Weighted sums of those of the steps; NaN where a step is missing.
     """
 
     donors: tuple[RunRecord, ...]
-    starts: NDArray[np.int64]
-    residuals: FloatArray
-    gains: FloatArray
-    first_losses: FloatArray
-    retained: float
+    starts: NDArray[np.int64]  # (n,): Epochs that each of them had trained before its stage
+    residuals: FloatArray  # [loss]
+    gains: FloatArray  # (n,): Weighted sums of them [loss]
+    first_losses: FloatArray  # (n,): l(0) of the donors [loss]
+    retained: float  # product of the retentions
+    # Weighted sums of those of the steps; NaN where a step is missing.
     intercept: float
     slope: float
 
@@ -230,11 +194,12 @@ def lent(law: AffineLaw, last: Position, first_age: int = 1) -> Lent:
     share their first epochs, before that, one lends.
     """
     key = (last.trained, last.previous, first_age, last.age)
-    if key not in law.lent:
-        law.lent[key] = _lent(law, last, first_age)
-    found = law.lent[key]
-    assert isinstance(found, Lent)  # noqa: S101 - the cache holds nothing else
-    return found
+    return law.once(key, lambda: _lent(law, last, first_age))
+
+
+def lenders(law: AffineLaw, ends: Sequence[Position], known: Known | None) -> list[Lent]:
+    """The same for stages with epochs to come, of a run under way from its next epoch on."""
+    return [lent(law, end, 1 if known is None else known.first_age(end)) for end in ends]
 
 
 def _lent(law: AffineLaw, last: Position, first_age: int) -> Lent:
@@ -365,16 +330,11 @@ def runs_to_carry(level: float, confidence: float | None = None, diverged: int =
     if confidence is None:
         return math.ceil((misses + diverged + 1) / budget) - diverged - 1
 
-    def short(runs: int) -> bool:
-        return _upper_share(misses + diverged, runs + diverged, confidence) > budget * _SHARES
+    def carry(runs: int) -> bool:
+        return _upper_share(misses + diverged, runs + diverged, confidence) <= budget * _SHARES
 
-    least, enough = misses, misses + 1
-    while short(enough):
-        least, enough = enough, 2 * enough
-    while enough - least > 1:  # short until least, and no longer from enough on: the end falls with the runs
-        middle = (least + enough) // 2
-        least, enough = (middle, enough) if short(middle) else (least, middle)
-    return enough
+    counts = range(misses + 1, _MOST_RUNS)
+    return misses + 1 + bisect.bisect_left(counts, True, key=carry)  # the end falls with the runs
 
 
 def settled_losses(

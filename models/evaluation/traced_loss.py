@@ -19,7 +19,7 @@ from depl.models.evaluation.traced_law import (
     ends_ahead,
     epochs_ahead,
     independent_loss,
-    lent,
+    lenders,
     mixture_of,
     retained_since,
     runs_through,
@@ -186,8 +186,7 @@ def basis(traced: TracedLaw, schedule: Schedule) -> str:
 def _stage_by_stage(traced: TracedLaw, schedule: Schedule, runs: str) -> str:
     """What a promise rests on where too few runs went through the whole schedule."""
     ends = last_positions(traced, schedule)
-    ages = [1 if traced.known is None else traced.known.first_age(end) for end in ends]
-    donors = [len(lent(traced.law, end, age).donors) for end, age in zip(ends, ages, strict=True)]
+    donors = [len(stage.donors) for stage in lenders(traced.law, ends, traced.known)]
     lost = ", one more counted as a miss in each"
     if traced.diverged:
         lost = f" and, counted as misses in each, {traced.diverged} that diverged or were lost and one more"
@@ -310,7 +309,7 @@ def _staged_paths(traced: TracedLaw, schedule: Schedule) -> Iterator[FloatArray]
     law, known, offsets = traced.law, traced.known, np.array(traced.deviations or (0.0,))[:, None]
     ahead, _ = epochs_ahead(traced.from_start(schedule), known)
     stages, beside = stages_ahead(ahead), traced.beside
-    lending = [lent(law, stage[-1], stage[0].age) for stage in stages]
+    lending = lenders(law, [stage[-1] for stage in stages], known)
     sizes = [len(donors.donors) + beside for donors in lending]
     if offsets.size * math.prod(sizes) > MOST_PATHS:
         raise NotCoveredError("more combinations of runs than can be followed from epoch to epoch")

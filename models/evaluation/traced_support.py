@@ -6,6 +6,7 @@ lend residuals; a mean loss that leaves the range of the losses that a step was 
 after an epoch beyond every loss that any run ever had.
 """
 
+import functools
 from collections.abc import Iterator, Mapping
 
 from depl.models.evaluation.traced_law import epochs_ahead, first_losses, lent, stages_ahead
@@ -94,13 +95,20 @@ def extreme_predictions(law: AffineLaw) -> Iterator[tuple[Position, float, float
     least and the greatest loss that it was fitted to. Predictions are linear in both (in the logarithm of
     the switch epoch), so all others lie between these.
     """
-    reached: dict[tuple[Trained, Trained | None], list[tuple[int, float]]] = {}
+
+    @functools.cache
+    def ages(trained: Trained, own: Trained | None) -> list[tuple[int, float]]:
+        ends = law.longest.get((trained, False, own), {})
+        starts = range(min(ends, default=0), max(ends, default=-1) + 1)
+        return [(start, _hull_age(ends, start) or 0.0) for start in starts]
+
     for (trained, first, age, previous), step in law.rows.items():
         place = Position(trained, previous, age, 0)
-        for start in (0,) if first else _supported_starts(law, place, reached):
+        later = () if first else ages(trained, law.own(place))
+        able = [0] if first else [start for start, greatest in later if greatest >= age - 1e-9]
+        for start in dict.fromkeys((*able[:1], *able[-1:])):
             for loss in step.losses:
-                there = place._replace(start=start)
-                yield there, loss, step.shift(start) + step.retention * loss
+                yield place._replace(start=start), loss, step.shift(start) + step.retention * loss
 
 
 def mean_after(law: AffineLaw, place: Position, loss: float) -> float:
@@ -119,29 +127,13 @@ def _span(seen: tuple[float, float]) -> str:
     return f"{seen[0]:.4g} to {seen[1]:.4g}"
 
 
-def _supported_starts(
-    law: AffineLaw, place: Position, reached: dict[tuple[Trained, Trained | None], list[tuple[int, float]]]
-) -> tuple[int, ...]:
-    """First and last switch epoch at which a later stage may reach the age of ``place``.
-
-    ``reached`` keeps, for a model and its predecessor, every switch epoch with the age that is reached there.
-    """
-    own = place.previous if (place.trained, place.previous) in law.with_own else None
-    if (kept := reached.get((place.trained, own))) is None:
-        ends = law.longest.get((place.trained, False, own), {})
-        starts = range(min(ends, default=0), max(ends, default=-1) + 1)
-        kept = reached[place.trained, own] = [(start, _hull_age(ends, start) or 0.0) for start in starts]
-    able = [start for start, age in kept if age >= place.age - 1e-9]
-    return (able[0], able[-1]) if able else ()
-
-
 def _greatest_age(law: AffineLaw, last: Position) -> float | None:
     """Greatest age at this switch epoch in the convex hull of the pairs of both seen; None outside.
 
     A model that has a law of its own after its predecessor has a hull of its own, too.
     """
-    own = last.previous if (last.trained, last.previous) in law.with_own else None
-    return _hull_age(law.longest.get((last.trained, last.previous is None, own), {}), last.start)
+    ends = law.longest.get((last.trained, last.previous is None, law.own(last)), {})
+    return _hull_age(ends, last.start)
 
 
 def _hull_age(ends: Mapping[int, int], start: int) -> float | None:

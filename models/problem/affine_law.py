@@ -10,17 +10,19 @@ takes the place of l(0). `depl.models.estimation.affine` fits the coefficients; 
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.laws import FloatArray
 from depl.models.traces.table import Schedule
+
+_Found = TypeVar("_Found")
 
 Trained = tuple[str, str]
 """Model and cluster of an epoch."""
@@ -30,40 +32,20 @@ Scale = Literal["loss", "log"]
 
 
 class Position(NamedTuple):
-    """What decides the law of an epoch.
+    """What decides the law of an epoch."""
 
-    Attributes
-    ----------
-    trained : (str, str)
-        Model and cluster.
-    previous : (str, str) or None
-        Those before the last switch; None in a first stage.
-    age : int
-        Epochs since the switch, this one included, from 1.
-    start : int
-        Epochs before the switch.
-    """
-
-    trained: Trained
-    previous: Trained | None
-    age: int
-    start: int
+    trained: Trained  # model and cluster
+    previous: Trained | None  # those before the last switch; None in a first stage
+    age: int  # epochs since the switch, this one included, from 1
+    start: int  # epochs before the switch
 
 
 @dataclass(frozen=True)
 class Known:
-    """The state of a run under way.
+    """The state of a run under way."""
 
-    Attributes
-    ----------
-    epoch : int
-        Epochs trained so far.
-    loss : float
-        After them, on the scale of the law [loss].
-    """
-
-    epoch: int
-    loss: float
+    epoch: int  # epochs trained so far
+    loss: float  # after them, on the scale of the law [loss]
 
     def first_age(self, place: Position) -> int:
         """Age of the first epoch to come in the stage of a position: above 1 if the stage is under way."""
@@ -71,85 +53,53 @@ class Known:
 
 
 @dataclass(frozen=True)
-class Coefficients:
-    """What is fitted to a pool of epochs: l(k) = intercept + start_slope * ln s + retention * l(k-1) + e.
+class AffineStep:
+    """l(k) = intercept + start_slope * ln s + retention * l(k-1) + e, and what was seen in a pool of epochs.
 
-    Attributes
-    ----------
-    intercept : float
-        [loss]
-    start_slope : float
-        [loss]; 0 where the switch epoch does not vary.
-    retention : float
-        In [0, 1).
-    ages : (int, int)
-        Least and greatest age that is pooled.
-    pooled : bool
-        Of a jump: whether all predecessors of the model are in the pool, not its own alone.
+    Two steps are equal that have the same coefficients.
     """
 
+    # [loss]; the slope is 0 where the switch epoch does not vary.
     intercept: float
     start_slope: float
-    retention: float
-    ages: tuple[int, int]
+    retention: float  # in [0, 1)
+    ages: tuple[int, int]  # least and greatest age that is pooled
+    # Of a jump: whether all predecessors of the model are in the pool, not its own alone.
     pooled: bool = False
+    # (n,): What e was in the pooled observations [loss]; after a fit their mean is 0. None are known before.
+    residuals: FloatArray = field(default_factory=lambda: np.empty(0), compare=False)
+    # Least and greatest l(k-1) among them [loss].
+    losses: tuple[float, float] = field(default=(math.nan, math.nan), compare=False)
 
     def shift(self, start: int) -> float:
         """a + b ln s [loss]."""
         return self.intercept + self.start_slope * maturity(start)
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class AffineStep(Coefficients):
-    """The law of one epoch: its coefficients, and what was seen in the epochs of the pool.
-
-    Attributes
-    ----------
-    residuals : float array (n,)
-        What e was in the pooled observations [loss]; after a fit their mean is 0.
-    losses : (float, float)
-        Least and greatest l(k-1) among them [loss].
-    """
-
-    residuals: FloatArray
-    losses: tuple[float, float]
-
-    __eq__, __hash__ = object.__eq__, object.__hash__  # coefficients alone do not make two the same
-
-    @property
-    def coefficients(self) -> Coefficients:
-        """These alone."""
-        return Coefficients(self.intercept, self.start_slope, self.retention, self.ages, self.pooled)
-
-
 @dataclass(frozen=True, eq=False)
 class RunRecord:
-    """One run as the law sees it: what stays together when residuals are kept per run.
+    """One run as the law sees it: what stays together when residuals are kept per run."""
 
-    Attributes
-    ----------
-    positions : tuple of Position
-        Of epochs 1, ..., K.
-    losses : float array (K + 1,)
-        l(0), ..., l(K), on the scale of the law; an l(0) that was not observed is the greatest of all losses.
-    residuals : float array (K,)
-        e of epochs 1, ..., K, on the scale of the law; NaN where there is no law.
-    observed : float array (K + 1,)
-        The losses as they were recorded, NaN for l(0) where the run was not evaluated before training [loss].
-    origin : int or None
-        Runs with the same number share their first epochs, and count as one of a plan or a stage.
-    """
-
-    positions: tuple[Position, ...]
+    positions: tuple[Position, ...]  # of epochs 1, ..., K
+    # (K + 1,): l(0), ..., l(K), on the scale of the law; an l(0) that was not observed is the greatest of all
+    # losses.
     losses: FloatArray
-    residuals: FloatArray
+    residuals: FloatArray  # (K,): e of epochs 1, ..., K, on the scale of the law; NaN where there is no law
+    # (K + 1,): The losses as they were recorded, NaN for l(0) where the run was not evaluated before training
+    # [loss].
     observed: FloatArray
+    # Runs with the same number share their first epochs, and count as one of a plan or a stage.
     origin: int | None = None
 
     @cached_property
     def trained(self) -> Schedule:
         """Model and cluster of epochs 1, ..., K."""
         return tuple(item.trained for item in self.positions)
+
+    @cached_property
+    def ends(self) -> tuple[Position, ...]:
+        """The last position of every stage."""
+        return _ends(self.positions)
 
     @property
     def evaluated(self) -> bool:
@@ -167,26 +117,21 @@ predecessor None stands for every one that has no rows of its own, and in a firs
 
 @dataclass(frozen=True, eq=False)
 class AffineLaw:
-    """All rows of the law, and the runs they were fitted to.
-
-    Attributes
-    ----------
-    rows : mapping of RowKey to AffineStep
-    records : tuple of RunRecord
-        In the order of the traces.
-    scale : "loss" or "log"
-        Of everything that the law says.
-    """
+    """All rows of the law, and the runs they were fitted to."""
 
     rows: Mapping[RowKey, AffineStep]
-    records: tuple[RunRecord, ...]
-    scale: Scale = "loss"
+    records: tuple[RunRecord, ...]  # in the order of the traces
+    scale: Scale = "loss"  # of everything that the law says
 
     def find(self, position: Position) -> AffineStep | None:
         """The law of an epoch, None if too few runs were there to fit one."""
         trained, previous, age, _ = position
-        own = previous if age == 1 or (trained, previous) in self.with_own else None
+        own = previous if age == 1 else self.own(position)
         return self.rows.get((trained, previous is None, age, own))
+
+    def own(self, position: Position) -> Trained | None:
+        """What was trained before, if there are rows of their own for what follows it after the jump."""
+        return position.previous if (position.trained, position.previous) in self._with_own else None
 
     def step(self, position: Position) -> AffineStep:
         """The law of an epoch.
@@ -215,8 +160,7 @@ class AffineLaw:
         return frozenset(run.positions[0].trained for run in self.records if not run.evaluated)
 
     @cached_property
-    def with_own(self) -> frozenset[tuple[Trained, Trained]]:
-        """Pairs of what is trained and its predecessor that have rows of their own after the jump."""
+    def _with_own(self) -> frozenset[tuple[Trained, Trained]]:
         return frozenset(
             (trained, previous) for trained, _, age, previous in self.rows if previous is not None and age > 1
         )
@@ -226,10 +170,8 @@ class AffineLaw:
         """Stages by model on cluster, and whether they come first: (record, epochs before it, its epochs)."""
         found: dict[tuple[Trained, bool], list[tuple[int, int, int]]] = defaultdict(list)
         for index, run in enumerate(self.records):
-            places = run.positions
-            for k, item in enumerate(places):
-                if k + 1 == len(places) or places[k + 1].age == 1:
-                    found[item.trained, item.previous is None].append((index, item.start, item.age))
+            for end in run.ends:
+                found[end.trained, end.previous is None].append((index, end.start, end.age))
         return MappingProxyType({key: tuple(rows) for key, rows in found.items()})
 
     @cached_property
@@ -271,15 +213,21 @@ class AffineLaw:
         found: dict[tuple[tuple[Trained, int], ...], list[int]] = defaultdict(list)
         for index, run in enumerate(self.records):
             done: tuple[tuple[Trained, int], ...] = ()
-            for k, item in enumerate(run.positions):
-                found[(*done, (item.trained, item.age))].append(index)
-                if k + 1 < len(run.positions) and run.positions[k + 1].age == 1:
-                    done = (*done, (item.trained, item.age))
+            for end in run.ends:
+                for age in range(1, end.age + 1):
+                    found[(*done, (end.trained, age))].append(index)
+                done = (*done, (end.trained, end.age))
         return MappingProxyType({key: self.apart(rows) for key, rows in found.items()})
 
+    def once(self, key: object, work: Callable[[], _Found]) -> _Found:
+        """What predictions work out once, under a key of theirs."""
+        if key not in self._kept:
+            self._kept[key] = work()
+        found: _Found = self._kept[key]
+        return found
+
     @cached_property
-    def lent(self) -> dict[object, object]:
-        """What predictions have worked out once for a stage; theirs to fill."""
+    def _kept(self) -> dict[object, Any]:
         return {}
 
 
@@ -319,7 +267,7 @@ class Epochs:
             found[trained, first].append((age, rows))
         return MappingProxyType(dict(found))
 
-    def pool(self, key: RowKey, row: Coefficients) -> list[int]:
+    def pool(self, key: RowKey, row: AffineStep) -> list[int]:
         """Indices of the epochs that lend their residuals to a row of a law; none if no run was there."""
         trained, first, age, previous = key
         least = 1 if first or age == 1 else 2  # no step of a later stage pools jumps
@@ -340,8 +288,13 @@ def positions(schedule: Schedule) -> tuple[Position, ...]:
 
 def ends_of(schedule: Schedule) -> tuple[Position, ...]:
     """The last position of every stage of a schedule."""
-    places = positions(schedule)
-    return tuple(item for k, item in enumerate(places) if k + 1 == len(places) or places[k + 1].age == 1)
+    return _ends(positions(schedule))
+
+
+def _ends(places: Sequence[Position]) -> tuple[Position, ...]:
+    return tuple(
+        one for one, other in zip(places, (*places[1:], None), strict=False) if not other or other.age == 1
+    )
 
 
 def following(last: Position | None, trained: Trained) -> Position:
@@ -366,7 +319,7 @@ def told(position: Position) -> str:
 
 
 def assembled(
-    rows: Mapping[RowKey, Coefficients],
+    rows: Mapping[RowKey, AffineStep],
     places: Sequence[tuple[Position, ...]],
     observed: Sequence[FloatArray],
     scale: Scale = "loss",
@@ -421,18 +374,14 @@ def on_scale(losses: FloatArray, scale: Scale) -> FloatArray:
     return losses if scale == "loss" else np.log(losses)
 
 
-def _step(epochs: Epochs, key: RowKey, row: Coefficients) -> AffineStep:
+def _step(epochs: Epochs, key: RowKey, row: AffineStep) -> AffineStep:
     pool = epochs.pool(key, row)
     if not pool:
         raise NotCoveredError("a step of the law needs at least one epoch of a run in its pool")
     before, after = epochs.before[pool], epochs.after[pool]
     residuals = after - (row.intercept + row.start_slope * epochs.maturity[pool] + row.retention * before)
     residuals.flags.writeable = False
-    return AffineStep(
-        **vars(row),
-        residuals=residuals,
-        losses=(float(before.min()), float(before.max())),
-    )
+    return replace(row, residuals=residuals, losses=(float(before.min()), float(before.max())))
 
 
 def _lines(law: AffineLaw, run: tuple[Position, ...]) -> tuple[FloatArray, FloatArray]:

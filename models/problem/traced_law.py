@@ -18,7 +18,6 @@ from depl.models.foundation.wording import counted
 from depl.models.problem.affine_law import (
     AffineLaw,
     AffineStep,
-    Coefficients,
     Epochs,
     Known,
     Position,
@@ -193,11 +192,11 @@ class FittedJump(Checked, frozen=True, kw_only=True):
             raise InvalidInputError("a model on its own cluster makes no jump; remove the row", "")
 
 
-def _row(row: FittedStep | FittedJump) -> tuple[RowKey, Coefficients]:
+def _row(row: FittedStep | FittedJump) -> tuple[RowKey, AffineStep]:
     """Where a row of the document stands in the law, and what the law takes of it."""
     before, ages = row.previous_model, row.ages or (row.age, row.age)
     previous = None if before is None or row.previous_cluster is None else (before, row.previous_cluster)
-    found = Coefficients(row.intercept, row.start_slope, row.retention, ages, row.pooled)
+    found = AffineStep(row.intercept, row.start_slope, row.retention, ages, row.pooled)
     return ((row.model, row.cluster), row.first, row.age, previous), found
 
 

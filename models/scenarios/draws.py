@@ -114,8 +114,7 @@ def draw_scenarios(instance: Instance, size: int, seed: int = 0, decimals: int |
     InvalidInputError
         If an argument is out of range.
     NotCoveredError
-        If a law is undeclared, or a loss step has memory or more than one random part (no law of today has);
-        or for more numbers than memory may hold.
+        If a law is undeclared; or for more numbers than memory may hold.
     """
     if not instance.declares_laws:
         raise NotCoveredError(NO_LAW)

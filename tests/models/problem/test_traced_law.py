@@ -77,8 +77,7 @@ def test_a_fitted_law_becomes_a_document_and_comes_back_as_the_same_law(scale):
     assert (document.unseen_loss, document.deviations) == (7.0, (0.5, -0.5))
     again = document.law
     assert again.scale == document.scale == scale
-    coefficients = [{key: row.coefficients for key, row in item.rows.items()} for item in (law, again)]
-    assert coefficients[0] == coefficients[1]
+    assert law.rows == again.rows  # as far as coefficients go
     assert any(row.ages is not None for row in document.steps)
     for one, other in zip(law.records, again.records, strict=True):
         assert one.positions == other.positions

@@ -8,10 +8,9 @@ import pytest
 from scipy import stats
 
 from depl.instances.generator import random_instances, random_plan
-from depl.models.evaluation import in_scenarios as steps_module
 from depl.models.evaluation.evaluate import evaluate
 from depl.models.evaluation.in_scenarios import epoch_gains, switch_losses
-from depl.models.foundation.errors import InvalidInputError, NotCoveredError
+from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.instance import InverseSqrtImprovement
 from depl.models.problem.laws import InverseGamma, Normal
 from depl.models.scenarios import draws as draws_module
@@ -182,17 +181,6 @@ def test_scenarios_that_a_method_cannot_use_are_refused(tiny, method, scenarios,
 def test_impossible_draws_are_refused(bell, options, words):
     with pytest.raises(InvalidInputError, match=words):
         draw_scenarios(bell, **options)
-
-
-def test_losses_with_memory_are_refused(bell, monkeypatch):
-    right = steps_module.loss_step
-
-    def remembering(*arguments):
-        return dataclasses.replace(right(*arguments), retention=0.9)
-
-    monkeypatch.setattr(steps_module, "loss_step", remembering)
-    with pytest.raises(NotCoveredError, match="memory"):
-        draw_scenarios(bell, 2)
 
 
 # ---- what a sample proves ----
