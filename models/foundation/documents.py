@@ -425,7 +425,7 @@ def _converted(value: Any, kind: Any) -> Any:
     try:
         return msgspec.convert(value, kind, dec_hook=opened)
     except msgspec.ValidationError:
-        plain = _without_numpy(value)
+        plain = without_numpy(value)
         try:
             return msgspec.convert(plain, kind, dec_hook=opened)
         except msgspec.ValidationError:
@@ -433,14 +433,15 @@ def _converted(value: Any, kind: Any) -> Any:
             raise
 
 
-def _without_numpy(value: Any) -> Any:
+def without_numpy(value: Any) -> Any:
+    """``value`` with plain numbers and lists in place of numpy's."""
     numpy = sys.modules.get("numpy")  # training programs that lead a run do not load it
     if numpy is not None and isinstance(value, numpy.generic | numpy.ndarray):
         return value.tolist()
     if isinstance(value, list | tuple):
-        return [_without_numpy(item) for item in value]
+        return [without_numpy(item) for item in value]
     if isinstance(value, dict):
-        return {key: _without_numpy(item) for key, item in value.items()}
+        return {key: without_numpy(item) for key, item in value.items()}
     return value
 
 

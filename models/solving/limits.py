@@ -27,18 +27,11 @@ OnPhase = Callable[[str], object]
 
 @dataclass
 class Looks:
-    """A number of looks at the clock that a solve may take, so that it ends alike on every machine.
+    """A number of looks at the clock that a solve may take, so that it ends alike on every machine."""
 
-    Attributes
-    ----------
-    left : int
-        Looks that still find time left; counted down, and shared by all `Limits` made from one another.
-    whole : Looks or None
-        Those that these are a part of, counted down with them.
-    """
-
+    # Looks that still find time left; counted down, and shared by all `Limits` made from one another.
     left: int
-    whole: "Looks | None" = None
+    whole: "Looks | None" = None  # those that these are a part of, counted down with them
 
     def spent(self) -> bool:
         """Take one look: whether the number was used up before it."""
@@ -49,14 +42,9 @@ class Looks:
 
 @dataclass
 class Cutoff:
-    """What a caller holds while a method runs; it may change when another method finds something better.
+    """What a caller holds while a method runs; it may change when another method finds something better."""
 
-    Attributes
-    ----------
-    cost : float
-        Of a plan that is certified to meet the target; infinite as long as there is none [cost].
-    """
-
+    # Of a plan that is certified to meet the target; infinite as long as there is none [cost].
     cost: float = math.inf
 
 

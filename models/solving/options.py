@@ -1,7 +1,6 @@
 """Options that a method takes besides its limits: their names, the values they allow, and reading them."""
 
 import math
-import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -122,13 +121,15 @@ def given_options(
     method: str, options: Iterable[Option], given: Mapping[str, object] | None
 ) -> dict[str, object]:
     """The options of a solve, numbers of numpy as plain ones; refuse those that the method does not take."""
+    from depl.models.foundation.documents import without_numpy  # which the list of methods does without
+
     given, names = given or {}, [item.name for item in options]
     for name in given:
         if name not in names:
             gone = removed(f"method {method}, option {name}")
             hint = gone or (advice(name, names) if names else "it takes none")
             raise InvalidInputError(f"method {method!r} takes no option {name!r}; {hint}")
-    return {name: _plain(value) for name, value in given.items()}
+    return {name: without_numpy(value) for name, value in given.items()}
 
 
 def read_options(method: str, options: Iterable[Option], texts: Mapping[str, str]) -> dict[str, object]:
@@ -136,9 +137,3 @@ def read_options(method: str, options: Iterable[Option], texts: Mapping[str, str
     known = {item.name: item for item in options}
     given_options(method, known.values(), texts)
     return {name: known[name].read(text) for name, text in texts.items()}
-
-
-def _plain(value: Any) -> object:
-    """A number of numpy as a plain one; only who has imported numpy can give one."""
-    numpy = sys.modules.get("numpy")
-    return value.item() if numpy is not None and isinstance(value, numpy.generic) else value

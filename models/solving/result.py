@@ -9,7 +9,7 @@ import importlib.metadata
 import math
 import platform
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from enum import Enum
 from typing import Any
 
@@ -18,6 +18,7 @@ import numpy as np
 
 from depl.models.evaluation.evaluate import Evaluation, epoch_loads, epoch_times
 from depl.models.foundation.documents import document
+from depl.models.foundation.errors import DeplError, InvalidInputError
 from depl.models.foundation.interval import Interval
 from depl.models.foundation.showing import Shown
 from depl.models.foundation.tables import frame_of
@@ -26,6 +27,7 @@ from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 from depl.models.scenarios.draws import ScenarioEvidence
 from depl.models.solving.decisions import Decision
+from depl.models.solving.methods import is_shipped
 
 
 class Termination(Enum):
@@ -94,21 +96,11 @@ def versions() -> Mapping[str, str]:
 
 @dataclass(frozen=True)
 class DualBound:
-    """A lower bound under scenarios without a search tree: `depl.models.exact.root_bounds.root_bound`.
+    """A lower bound under scenarios without a search tree: `depl.models.exact.root_bounds.root_bound`."""
 
-    Attributes
-    ----------
-    time_price : float
-        lam >= 0, the price of one unit of total time [cost / time].
-    gain_price : float
-        mu >= 0, the price of one unit of gain [cost / loss].
-    bound : float
-        No plan that meets the target costs less [cost].
-    """
-
-    time_price: float
-    gain_price: float
-    bound: float
+    time_price: float  # lam >= 0, the price of one unit of total time [cost / time]
+    gain_price: float  # mu >= 0, the price of one unit of gain [cost / loss]
+    bound: float  # No plan that meets the target costs less [cost]
 
 
 @dataclass(frozen=True)
@@ -292,7 +284,7 @@ class Result(Shown, Outcome):
             known[name] = {"lower": ends and ends.lower, "upper": ends and ends.upper}
         known["quantile_means"] = "law" if self.scenarios is None else "scenarios"
         known["plan"] = None if self.plan is None else document(self.plan)
-        found: dict[str, Any] = _finite(msgspec.to_builtins(known, enc_hook=_plain))
+        found: dict[str, Any] = finite(msgspec.to_builtins(known, enc_hook=_plain))
         return found
 
     def to_json(self) -> str:
@@ -300,15 +292,61 @@ class Result(Shown, Outcome):
         return msgspec.json.encode(self.to_dict()).decode()
 
 
+def outcome_of(method: str, returned: object, defect: type[DeplError]) -> Outcome:
+    """What a method returned, if it is of a known kind and does not contradict itself.
+
+    If it is not, that is a defect of a method that comes with depl, and an invalid input of any other.
+    """
+    outcome, wrong = returned, defect if is_shipped(method) else InvalidInputError
+    if outcome is None or isinstance(outcome, Plan):
+        nothing = "no plan found: the method returns None"
+        outcome = Outcome(Termination.EXHAUSTED, outcome, reason=None if outcome else nothing)
+    if not isinstance(outcome, Outcome) or isinstance(outcome, Result):
+        kind = type(outcome).__name__
+        raise wrong(f"method {method!r} returns a {kind}; an Outcome, a Plan or None is needed")
+    if not is_shipped(method):
+        outcome = _typed(outcome, method)
+    stopped = outcome.termination
+    if outcome.plan is None and stopped in (Termination.OPTIMAL, Termination.GAP_REACHED):
+        raise wrong(f"method {method!r} says {stopped.value!r} without a plan")
+    if outcome.plan is not None and stopped is Termination.INFEASIBLE:
+        raise wrong(f"method {method!r} says {stopped.value!r} and holds a plan")
+    return outcome
+
+
+def _typed(outcome: Outcome, method: str) -> Outcome:
+    """The outcome of a user's method with every field of its declared type; numpy's numbers as plain ones."""
+    try:
+        found = msgspec.convert(_fields(outcome), Outcome)
+    except msgspec.ValidationError as error:
+        raise InvalidInputError(f"method {method!r} returns a malformed Outcome: {error}") from error
+    if math.isnan(found.lower_bound):
+        raise InvalidInputError(
+            f"method {method!r} returns a malformed Outcome: its lower_bound is no number (nan)"
+        )
+    return found
+
+
+def _fields(value: object) -> object:
+    """Records as their fields, which msgspec then looks at, and numbers of numpy as plain ones."""
+    if is_dataclass(value) and not isinstance(value, type):
+        value = {item.name: getattr(value, item.name) for item in fields(value)}
+    if isinstance(value, Mapping):
+        return {key: _fields(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_fields(item) for item in value]
+    return value.item() if isinstance(value, np.generic) else value
+
+
 def _plain(value: Any) -> Any:
     """Numbers of numpy, as a method may give them, and mappings that are no dict."""
     return value.item() if isinstance(value, np.generic) else dict(value)
 
 
-def _finite(value: Any) -> Any:
-    """``value`` with None for what is not finite."""
+def finite(value: Any) -> Any:
+    """``value`` with None for what is not finite, and so says nothing."""
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, dict):
-        return {name: _finite(item) for name, item in value.items()}
-    return [_finite(item) for item in value] if isinstance(value, list | tuple) else value
+        return {name: finite(item) for name, item in value.items()}
+    return [finite(item) for item in value] if isinstance(value, list | tuple) else value

@@ -11,12 +11,13 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from numbers import Integral
+from typing import TypeVar
 
 import msgspec
 import numpy as np
 
 from depl.models.evaluation.end_law import EndLaw
-from depl.models.evaluation.evaluate import Evaluation, evaluate, plan_cost
+from depl.models.evaluation.evaluate import Constraint, Evaluation, evaluate, plan_cost
 from depl.models.evaluation.loss_law import loss_law
 from depl.models.foundation.deadline import LEEWAY, OutOfTimeError, deadline, now
 from depl.models.foundation.errors import DeplError, InvalidInputError, NotCoveredError
@@ -49,12 +50,23 @@ from depl.models.solving.methods import (
     require_rows,
 )
 from depl.models.solving.options import given_options
-from depl.models.solving.result import Outcome, Result, Solution, Termination, proved_as, stopped_as, versions
-from depl.models.solving.returned import outcome_of
+from depl.models.solving.result import (
+    Outcome,
+    Result,
+    Solution,
+    Termination,
+    finite,
+    outcome_of,
+    proved_as,
+    stopped_as,
+    versions,
+)
 from depl.models.solving.standstill import Standstill
 from depl.models.verifier.bounds import MOST_PLANS, bound_without_plan
 from depl.models.verifier.findings import Finding, Kind
 from depl.models.verifier.verify import verify
+
+_Found = TypeVar("_Found")
 
 SHARE, SECONDS = 0.05, 2.0
 """What a solve may take beyond its limit: a share of it, and seconds."""
@@ -184,23 +196,14 @@ def solve(
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked of a method, and when and how it was asked.
-
-    Attributes
-    ----------
-    limits : Limits
-        Those of the method, with the scenarios once they are drawn.
-    asked : Asked
-        What the caller said, before time was reserved for the certificate.
-    start : Plan or None
-        That to start from.
-    """
+    """What is asked of a method, and when and how it was asked."""
 
     instance: Instance
     method: Registered
-    limits: Limits
+    limits: Limits  # those of the method, with the scenarios once they are drawn
+    # What the caller said, before time was reserved for the certificate.
     asked: Asked = field(default_factory=Asked)
-    start: Plan | None = None
+    start: Plan | None = None  # that to start from
 
     @property
     def sample(self) -> Scenarios | None:
@@ -214,9 +217,15 @@ class Request:
         whole = self.limits.time_limit + self.limits.reserve
         return SHARE * whole + SECONDS - _CHECKING - self.limits.lateness()
 
-    def late(self) -> float:
-        """Lateness of what can be left out: it is broken off once nothing is spare."""
-        return LEEWAY - self.spare()
+    def in_time(self, seconds: float, work: Callable[[], _Found]) -> _Found | None:
+        """What some work finds; None where there is no time for it, by what it takes at least or in fact."""
+        if self.spare() < seconds:
+            return None
+        try:
+            with deadline(lambda: LEEWAY - self.spare()):
+                return work()
+        except OutOfTimeError:
+            return None
 
 
 def verified_result(instance: Instance, method: str, outcome: Outcome, seed: int = 0) -> Result:
@@ -254,14 +263,17 @@ def _known(instance: Instance, method: Registered, plan: Plan) -> Plan:
             f"method {method.name!r} counts scenarios and starts from no plan; leave it out", "start"
         )
     constraints = evaluate(instance, plan, quantile=False).constraints
-    unmet = next((item for item in constraints if not item.satisfied), None)
-    if unmet is not None:
-        raise InvalidInputError(
-            f"is not feasible: {unmet.equation} {unmet.name} is up to {unmet.value:.12g}, its limit "
-            f"{unmet.limit:.12g}; give a plan that 'depl check' accepts",
-            "start",
-        )
+    if unmet := next(filter(None, map(_unmet, constraints)), ""):
+        raise InvalidInputError(f"is not feasible: {unmet}; give a plan that 'depl check' accepts", "start")
     return plan.bare()
+
+
+def _unmet(constraint: Constraint) -> str:
+    """What a constraint asks and what is there, where it is not satisfied."""
+    if constraint.satisfied:
+        return ""
+    said = f"{constraint.equation} {constraint.name} is up to {constraint.value:.17g}"
+    return f"{said}, its limit {constraint.limit:.17g}"
 
 
 def _reserve(instance: Instance, time_limit: float | None) -> float:
@@ -407,7 +419,7 @@ def _holding(request: Request, result: Result, outcome: Outcome, plan: Plan) -> 
         evidence = scenario_evidence(instance, sample, plan, rng)
     bound = evaluation.cost if proven else min(outcome.lower_bound, evaluation.cost)
     foreign = bound > 0 and not is_shipped(result.method)  # what it says of all plans is its own word
-    said = max(bound, outcome.lower_bound) if foreign else _finite(outcome.lower_bound)
+    said = max(bound, outcome.lower_bound) if foreign else finite(outcome.lower_bound)
     claims = _claims(result.method, outcome, evaluation, evidence, said)
     plan = msgspec.structs.replace(plan, instance=instance.fingerprint, claims=claims)
     proved = _verified(request, plan, evaluation, brief, foreign and request.spare() >= _LISTING)
@@ -428,33 +440,19 @@ def _holding(request: Request, result: Result, outcome: Outcome, plan: Plan) -> 
 
 def _evaluated(request: Request, plan: Plan) -> tuple[Evaluation, bool]:
     """The evaluation of a plan with all that there is time for; whether the verifier may be brief, too."""
-    instance, sample = request.instance, request.sample
+    instance, sample, epochs = request.instance, request.sample, len(plan.epochs)
     if sample is None:
-        return evaluate(instance, plan, quantile=_quantile_in_time(request, len(plan.epochs))), False
-    numbers = sample.improvements.size + sample.switch_losses.size
-    if request.spare() >= _LAW * len(plan.epochs) + _DRAWING * numbers:
-        try:
-            with deadline(request.late):
-                return evaluate(instance, plan, probability=instance.declares_laws), False
-        except OutOfTimeError:
-            pass
-    return evaluate(instance, plan, probability=False), True
+        started = time.perf_counter()
 
+        def quantile(law: EndLaw) -> Interval | None:
+            needed = max(_QUANTILE * epochs, _AGAIN * (time.perf_counter() - started))
+            return request.in_time(needed, lambda: law.quantile(instance.target.violation_budget))
 
-def _quantile_in_time(request: Request, epochs: int) -> Callable[[EndLaw], Interval | None]:
-    """Certifies the quantile if there is time, judged by what the probability took until then."""
-    started = time.perf_counter()
-
-    def certified(law: EndLaw) -> Interval | None:
-        if request.spare() < max(_QUANTILE * epochs, _AGAIN * (time.perf_counter() - started)):
-            return None
-        try:
-            with deadline(request.late):
-                return law.quantile(request.instance.target.violation_budget)
-        except OutOfTimeError:
-            return None
-
-    return certified
+        return evaluate(instance, plan, quantile=quantile), False
+    needed = _LAW * epochs + _DRAWING * (sample.improvements.size + sample.switch_losses.size)
+    known = instance.declares_laws
+    found = request.in_time(needed, lambda: evaluate(instance, plan, probability=known))
+    return (evaluate(instance, plan, probability=False), True) if found is None else (found, False)
 
 
 def _claims(
@@ -467,8 +465,8 @@ def _claims(
     """Everything that the verifier should recompute."""
     dual, counted = outcome.dual, ScenarioClaim.__struct_fields__
     return Claims(
-        cost=_finite(evaluation.cost),
-        training_time=_finite(evaluation.training_time),
+        cost=finite(evaluation.cost),
+        training_time=finite(evaluation.training_time),
         violation=_bounds(evaluation.certified),
         quantile=_bounds(evaluation.quantile),
         cheapest_resources=True if outcome.termination is Termination.OPTIMAL else None,
@@ -483,12 +481,7 @@ def _claims(
 def _bounds(interval: Interval | None) -> Bounds | None:
     if interval is None:
         return None
-    return Bounds(lower=_finite(interval.lower), upper=_finite(interval.upper))
-
-
-def _finite(bound: float) -> float | None:
-    """A bound, None where it is infinite and so says nothing."""
-    return bound if math.isfinite(bound) else None
+    return Bounds(lower=finite(interval.lower), upper=finite(interval.upper))
 
 
 def _verified(request: Request, plan: Plan, evaluation: Evaluation, brief: bool, list_plans: bool) -> float:
@@ -501,12 +494,8 @@ def _verified(request: Request, plan: Plan, evaluation: Evaluation, brief: bool,
         raise VerificationError(_refuted(request, *report.failures))
     # What the verifier may leave open, the certificate has to decide; a count it decides by itself.
     decided = [c for c in evaluation.constraints if sample is None or c.equation != "(3)"]
-    unmet = next((constraint for constraint in decided if not constraint.satisfied), None)
-    if unmet is not None:
-        raise VerificationError(
-            f"the plan of method {method!r} is not certified feasible: {unmet.equation} {unmet.name} "
-            f"is up to {unmet.value:.17g}, its limit {unmet.limit:.17g}"
-        )
+    if unmet := next(filter(None, map(_unmet, decided)), ""):
+        raise VerificationError(f"the plan of method {method!r} is not certified feasible: {unmet}")
     return report.proved_bound
 
 

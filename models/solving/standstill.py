@@ -16,21 +16,13 @@ something moved again after more than a third of it on four, by 0.01 to 4 %."""
 
 @dataclass
 class Standstill:
-    """When the best plan and the lower bound last moved.
+    """When the best plan and the lower bound last moved."""
 
-    Attributes
-    ----------
-    time_limit : float or None
-        Of the solve [s].
-    cost, bound : float
-        When they last moved; infinite and 0 before [cost].
-    stood : float
-        For how long nothing had moved when this turn was `over` [s].
-    """
-
-    time_limit: float | None = None
+    time_limit: float | None = None  # of the solve [s]
+    # When they last moved; infinite and 0 before [cost].
     cost: float = math.inf
     bound: float = 0.0
+    # For how long nothing had moved when this turn was `over` [s].
     stood: float = field(default=0.0, init=False)
     _started: float = field(init=False)
     _plan_at: float = field(init=False)
