@@ -460,10 +460,7 @@ class Instance(Shown, Document, frozen=True, kw_only=True):
     def _validate_laws(self) -> None:
         """Refuse laws from outside that are none, with their place."""
         for place, law in self._placed_laws():
-            try:
-                require_sound(law)
-            except InvalidInputError as error:
-                raise InvalidInputError(error.message, place) from error
+            require_sound(law, place)
 
     def _placed_laws(self) -> Iterator[tuple[str, Law]]:
         for index, model in enumerate(self.models):

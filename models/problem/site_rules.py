@@ -19,29 +19,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class SiteRules:
-    """The answers for one instance, all by name.
+    """The answers for one instance, all by name."""
 
-    Attributes
-    ----------
-    data : dict of str to frozenset of str
-        For every cluster the datasets that may be used there.
-    models : dict of str to frozenset of str
-        For every cluster the models that fit there.
-    deployable : frozenset of str or None
-        The models that may be the last; None if all may.
-    initial_model : str or None
-        The model before epoch 1.
-    known_start : bool
-        Whether the loss before epoch 1 is known.
-    restrict_data, restrict_models : bool
-        Whether some dataset is forbidden on some cluster, and some model does not fit somewhere.
-    """
-
-    data: dict[str, frozenset[str]]
-    models: dict[str, frozenset[str]]
-    deployable: frozenset[str] | None
-    initial_model: str | None
-    known_start: bool
+    data: dict[str, frozenset[str]]  # for every cluster the datasets that may be used there
+    models: dict[str, frozenset[str]]  # for every cluster the models that fit there
+    deployable: frozenset[str] | None  # the models that may be the last; None if all may
+    initial_model: str | None  # the model before epoch 1
+    known_start: bool  # whether the loss before epoch 1 is known
+    # Whether some dataset is forbidden on some cluster, and some model does not fit somewhere.
     restrict_data: bool
     restrict_models: bool
 

@@ -157,8 +157,8 @@ digits; and the change with the step below which a quadrature has converged."""
 _LEVELS = np.array([0.1, 0.25, 0.5, 0.75, 0.9])
 
 
-def require_sound(law: Law) -> None:
-    """Refuse a law from outside that is none; shipped ones were checked with their parameters.
+def require_sound(law: Law, place: str = "") -> None:
+    """Refuse a law from outside, at a place, that is none; shipped ones were checked with their parameters.
 
     Whoever registers a law answers for its accuracy (`Law.tail_error`). What is found here are slips, which
     would end as proofs otherwise: a cdf that is NaN or falls, ends of the support that are crossed, a mean or
@@ -173,23 +173,21 @@ def require_sound(law: Law) -> None:
         return
     if type(law) not in laws():
         raise InvalidInputError(
-            f"the class {type(law).__name__} is neither shipped nor registered; call depl.register_law"
+            f"the class {type(law).__name__} is neither shipped nor registered; call depl.register_law", place
         )
-    _require_sound(law)
+    if (fault := _fault_of(law)) is not None:
+        told = f"the law {law.tag()!r} cannot be used: {fault}; correct its class {type(law).__name__}"
+        raise InvalidInputError(told, place)
 
 
 @functools.lru_cache(maxsize=8192)  # once for a law, and not for each instance and epoch that it stands in
-def _require_sound(law: Law) -> None:
+def _fault_of(law: Law) -> str | None:
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")  # of quadratures far out
-            fault = _fault(law)
+            return _fault(law)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - a user's code may end with anything
-        fault = f"its code fails with {type(error).__name__}: {error}"
-    if fault is not None:
-        raise InvalidInputError(
-            f"the law {law.tag()!r} cannot be used: {fault}; correct its class {type(law).__name__}"
-        )
+        return f"its code fails with {type(error).__name__}: {error}"
 
 
 class _Said(NamedTuple):
