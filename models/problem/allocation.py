@@ -230,10 +230,9 @@ def _paces(curves: EpochCosts, counts: FloatArray, maximum_time: float | None) -
     last = np.max(np.where(counts > 0, curves.end, 0.0), axis=1, initial=0.0)
     # Too slow at the one; never too slow by more than the tolerance at the other.
     after = np.where(slow, np.searchsorted(breaks, last), before)
-    while np.any(after - before > 1):
+    for _ in range(len(breaks).bit_length()):
         middle = (before + after) // 2
-        times = _totals(counts, curves.durations(curves.resources(breaks[middle][:, None])))
-        slow = (times > maximum_time) & (middle < after)
+        slow = _totals(counts, curves.durations(curves.resources(breaks[middle][:, None]))) > maximum_time
         before, after = np.where(slow, middle, before), np.where(slow, after, middle)
     left, right = breaks[before][:, None], breaks[after][:, None]
     moving = (curves.start <= left) & (curves.end >= right)
@@ -250,7 +249,7 @@ def _totals(counts: FloatArray, values: FloatArray, start: float = 0.0) -> Float
 
     What a plan has none of may be endless, and 0 times infinity is not 0.
     """
-    products = counts * np.where(counts != 0, values, 0.0)
+    products = np.multiply(counts, values, out=np.zeros(counts.shape), where=counts != 0)
     if len(products) == 1:
         return np.array([math.fsum([start, *products[0].tolist()])])
     return np.asarray(start + np.einsum("pr->p", products))

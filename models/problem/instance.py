@@ -246,10 +246,14 @@ class Instance(Shown, Document, frozen=True, kw_only=True):
         for path, name, known in () if found else self._references():  # which of two is not known
             found.check(require_known, name, known, path)
         # what is looked up by its name waits for the names
-        named = () if found else (self._require_allowed_transfers, self._require_data, self._require_traced)
+        named = () if found else (self._require_allowed_transfers, self._require_data)
         further = (self._require_other_models, self._require_long_tables, self._validate_laws)
-        for check in (*further, *named, self._refuse_tiny_losses, self._refuse_free_time):
+        for check in (*further, *named):
             found.check(check)
+        if self.traced_law is not None and named:
+            found.check(self.traced_law.check, self)
+        found.check(self._refuse_tiny_losses)
+        found.check(self._refuse_free_time)
         found.end()
 
     @functools.cached_property
@@ -451,11 +455,10 @@ class Instance(Shown, Document, frozen=True, kw_only=True):
                 raise InvalidInputError(
                     f"has no table for dataset {missing[0]!r}; add one", f".models[{index}].compute"
                 )
-        self._validate_data_law()
-
-    def _require_traced(self) -> None:
-        if self.traced_law is not None:
-            self.traced_law.check(self)
+        if isinstance(self.data_law, TableDataLaw):
+            self.data_law.require_every_subset(self._all_datasets)
+        elif self.data_law is not None:
+            self._validate_data_formula()
 
     def _validate_laws(self) -> None:
         """Refuse laws from outside that are none, with their place."""
@@ -471,12 +474,6 @@ class Instance(Shown, Document, frozen=True, kw_only=True):
         for index, switch in enumerate(self.switches):
             yield f".switches[{index}].law", switch.law
         yield ".other_switches", self.other_switches
-
-    def _validate_data_law(self) -> None:
-        if isinstance(self.data_law, TableDataLaw):
-            self.data_law.require_every_subset(self._all_datasets)
-        elif self.data_law is not None:
-            self._validate_data_formula()
 
     def _validate_data_formula(self) -> None:
         """K^ falls in the volume: its values for all data and for the least dataset bound the others."""

@@ -26,7 +26,7 @@ from depl.models.risk.contour import (
 )
 from depl.models.risk.cores import EVALUATOR as BY_CORES
 from depl.models.risk.cores import cored_quantile, cored_violation
-from depl.models.risk.discrete import exact_quantile, exact_violation
+from depl.models.risk.discrete import exact_quantile, exact_violation, is_discrete
 from depl.models.risk.grid import grid_quantile, grid_violation
 from depl.models.risk.transforms import transformable
 
@@ -51,7 +51,7 @@ def certified_violation(loss: FinalLoss, maximum_loss: float) -> Interval:
         If a count is negative, or increments that are not atoms are beyond about 1e+-100.
     """
     loss = loss.reduced()
-    if _discrete(loss):
+    if is_discrete(loss):
         exact = exact_violation(loss, maximum_loss)
         return exact if exact is not None else grid_violation(loss, maximum_loss)
     typical_square(loss.terms)
@@ -79,7 +79,7 @@ def certified_quantile(loss: FinalLoss, budget: Fraction) -> Interval:
     """
     _check_budget(budget)
     loss = loss.reduced()
-    if _discrete(loss):
+    if is_discrete(loss):
         exact = exact_quantile(loss, 1 - budget)
         return exact if exact is not None else grid_quantile(loss, 1 - budget)
     typical_square(loss.terms)
@@ -152,11 +152,7 @@ def contour_violation(loss: FinalLoss, maximum_loss: float) -> Interval | None:
 
 def has_contour(loss: FinalLoss) -> bool:
     """Whether every random increment has a transform and one of them a decaying one."""
-    return _smooth(loss) and all(transformable(term) for term, _ in loss.terms) and not _discrete(loss)
-
-
-def _discrete(loss: FinalLoss) -> bool:
-    return all(term.law.has_atoms for term, _ in loss.terms)
+    return _smooth(loss) and all(transformable(term) for term, _ in loss.terms) and not is_discrete(loss)
 
 
 def _smooth(loss: FinalLoss) -> bool:

@@ -96,9 +96,8 @@ def _edge(holds: Callable[[float], bool], centre: float, first: float, close: fl
 
 def _bounds_of(loss: FinalLoss) -> Callable[[float], tuple[float, float]] | None:
     """What bounds P(loss > value) by the formulas above."""
-    terms = [(term, count) for term, count in loss.terms if count]
-    atoms = tuple((term, count) for term, count in terms if term.law.has_atoms)
-    others = [(term, count) for term, count in terms if not term.law.has_atoms]
+    atoms = tuple((term, count) for term, count in loss.terms if term.law.has_atoms)
+    others = [(term, count) for term, count in loss.terms if not term.law.has_atoms]
     tailed = [law for term, count in others for law in [term.tailed] * min(count, 3)]
     laws = [law for law in tailed if law is not None]
     if not 1 <= len(tailed) == len(laws) <= 2:

@@ -263,20 +263,19 @@ def beyond(law: StudentT, core: StudentT) -> tuple[float, float]:
 
 def _coverable(loss: FinalLoss) -> bool:
     """Whether every increment has a transform, or tails that can be cut off."""
-    return all(term.law.tailed is not None or transformable(term) for term, count in loss.terms if count)
+    return all(term.law.tailed is not None or transformable(term) for term, _ in loss.terms)
 
 
 def _parts(loss: FinalLoss, probability: float) -> tuple[list[tuple[StudentT, int]], FinalLoss, float] | None:
     """The heavy switches, the rest of the loss, and how far a core may reach; None if there are none."""
-    terms = [(term, count) for term, count in loss.terms if count]
-    decaying = [(term, count) for term, count in terms if term.law.decays]
+    decaying = [(term, count) for term, count in loss.terms if term.law.decays]
     contour = choose_contour(like(decaying), probability, _TOLERANCE) if decaying else None
     if contour is None:
         return None
     widest = _WIDEST / 2 / math.hypot(contour.abscissa, contour.spacing * contour.count)
     switches: list[tuple[StudentT, int]] = []
     others: list[tuple[Term, int]] = []
-    for term, count in terms:
+    for term, count in loss.terms:
         (lower, upper), law = term.law.support(), term.tailed
         if law is not None and abs(term.coefficient) * (upper - lower) > 2 * widest:
             switches.append((law, count))
@@ -287,13 +286,12 @@ def _parts(loss: FinalLoss, probability: float) -> tuple[list[tuple[StudentT, in
 
 def _guess(loss: FinalLoss, value: float) -> float | None:
     """About P(l(K) > value), to choose contours by: the greatest of one long tail and Chernoff's bound."""
-    terms = [(term, count) for term, count in loss.terms if count]
-    rest = [(term, count) for term, count in terms if term.law.decays]
+    rest = [(term, count) for term, count in loss.terms if term.law.decays]
     if not rest:
         return None
     far = value - loss.mean()
     found = [0.3 * chernoff_probability(like(rest), -far)]
-    for term, count in terms:
+    for term, count in loss.terms:
         if (law := term.tailed) is not None:
             found.append(count * float(law.exceedance(np.array([far + law.location]))[1][0]))
     return min(max(*found, _LEAST_GUESS), 0.5)

@@ -83,7 +83,7 @@ def grid_violation(loss: FinalLoss, maximum_loss: float, points: int = POINTS) -
     # With a continuous term the final loss has no atoms, so there is nothing to be lenient about.
     threshold = Fraction(maximum_loss) + (EXACT_ATOM_TOLERANCE if is_discrete(loss) else 0)
     random_part = threshold - Fraction(loss.constant)
-    terms = _random_terms(loss)
+    terms = loss.terms
     if not terms:
         return Interval.around(Fraction(random_part < 0), EVALUATOR)
     guide, value = _Guide.of(terms), float(random_part)
@@ -109,7 +109,7 @@ def grid_quantile(loss: FinalLoss, level: float | Fraction, points: int = POINTS
     Interval
         In units of loss; an end is infinite where the grid cannot tell (more points may help).
     """
-    terms, constant, budget = _random_terms(loss), Fraction(loss.constant), 1 - decimal(level)
+    terms, constant, budget = loss.terms, Fraction(loss.constant), 1 - decimal(level)
     if not terms:
         return Interval.around(constant, EVALUATOR)
     guide = _Guide.of(terms)
@@ -194,10 +194,6 @@ def short_step(step: float, terms: Terms) -> float:
     digits = 1 if all(term.law.has_atoms for term, _ in terms) else _STEPS_PER_OCTAVE
     octave = 2.0 ** math.floor(math.log2(step))
     return math.ceil(step / octave * digits) / digits * octave
-
-
-def _random_terms(loss: FinalLoss) -> list[tuple[Term, int]]:
-    return [(term, count) for term, count in loss.terms if count > 0 and term.coefficient != 0]
 
 
 @dataclass(frozen=True, eq=False)
