@@ -172,16 +172,14 @@ def evaluate(
     """
     require_plan(plan)
     plan.check_names(instance)
-    target = instance.target
-    law, unknown = _law_or_reason(instance, plan, lenient)
+    target, (law, unknown) = instance.target, _law_or_reason(instance, plan, lenient)
     loads = epoch_loads(instance, plan)
     times, budget = _times(loads, plan), target.violation_budget
     training_time = math.fsum(times)
     violation, wanted = Interval(0.0, 1.0, unknown or LEFT_OUT), None
     if law is not None and probability:
         violation = law.violation(target.maximum_loss)
-        certified = (lambda law: law.quantile(budget)) if quantile is True else quantile
-        wanted = certified(law) if certified else None
+        wanted = law.quantile(budget) if quantile is True else quantile(law) if quantile else None
     transfers, resources = _transfer_cost(instance, plan, reading), _resource_cost(loads, plan)
     met = "probability of missing the target", "(3)", violation.upper, float(budget)
     constraints = (

@@ -83,7 +83,7 @@ def grid_violation(loss: FinalLoss, maximum_loss: float, points: int = POINTS) -
     # With a continuous term the final loss has no atoms, so there is nothing to be lenient about.
     threshold = Fraction(maximum_loss) + (EXACT_ATOM_TOLERANCE if is_discrete(loss) else 0)
     random_part = threshold - Fraction(loss.constant)
-    terms = loss.terms
+    terms = loss.reduced().terms
     if not terms:
         return Interval.around(Fraction(random_part < 0), EVALUATOR)
     guide, value = _Guide.of(terms), float(random_part)
@@ -109,7 +109,7 @@ def grid_quantile(loss: FinalLoss, level: float | Fraction, points: int = POINTS
     Interval
         In units of loss; an end is infinite where the grid cannot tell (more points may help).
     """
-    terms, constant, budget = loss.terms, Fraction(loss.constant), 1 - decimal(level)
+    terms, constant, budget = loss.reduced().terms, Fraction(loss.constant), 1 - decimal(level)
     if not terms:
         return Interval.around(constant, EVALUATOR)
     guide = _Guide.of(terms)

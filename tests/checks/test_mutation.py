@@ -72,7 +72,7 @@ def test_every_mutant_of_a_real_file_compiles_differs_and_has_a_name_of_its_own(
     path = "models/problem/allocation.py"
     source = (ROOT / path).read_text(encoding="utf-8")
     found = list(mutants(path, source))
-    assert len({mutant.name for mutant in found}) == len(found) > 130
+    assert len({mutant.name for mutant in found}) == len(found) > 120
     for mutant in found[::40]:
         changed = mutated(source, mutant.index)
         compile(changed, path, "exec")

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from depl.instances import library
+from depl.models.estimation import affine
 from depl.models.estimation.affine import fit_affine
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.affine_law import (
@@ -70,8 +71,9 @@ def _with_next(schedule):
 
 
 @pytest.mark.parametrize("scale", ["loss", "log"])
-def test_a_fitted_law_becomes_a_document_and_comes_back_as_the_same_law(scale):
-    law = fit_affine(drawn(12, 0.1, np.random.default_rng(0)), least=20, scale=scale)
+def test_a_fitted_law_becomes_a_document_and_comes_back_as_the_same_law(scale, monkeypatch):
+    monkeypatch.setattr(affine, "LEAST", 20)
+    law = fit_affine(drawn(12, 0.1, np.random.default_rng(0)), scale=scale)
     document = traced_law(law, "independent", 7.0, (0.5, -0.5))
     assert document.residuals == "independent"
     assert (document.unseen_loss, document.deviations) == (7.0, (0.5, -0.5))
