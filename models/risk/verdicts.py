@@ -178,10 +178,12 @@ class PreparedVerdicts:
         for prepared in tuple(self._prepared):
             if left.any():
                 left &= ~self._decided(prepared, asked, left, found)
-        wanted, few = -float(special.ndtri(float(self.budget))), 0 if scores is None else _FEW
-        while np.count_nonzero(left) > few and len(self._prepared) < _MOST_CONTOURS:
+        while np.count_nonzero(left) > (0 if scores is None else _FEW):
+            if len(self._prepared) == _MOST_CONTOURS:
+                break
             rows = np.flatnonzero(left)
-            nearest = rows[0 if scores is None else np.argmin(np.abs(scores[rows] - wanted))]
+            far = 0.0 if scores is None else scores[rows] + special.ndtri(float(self.budget))
+            nearest = rows[int(np.argmin(np.abs(far)))]
             counts = asked.counts[nearest].astype(int).tolist()
             contour = choose_contour(zip(asked.cores, counts, strict=True), float(self.budget))
             if contour is None:
@@ -203,10 +205,9 @@ class PreparedVerdicts:
         for elementary in (False, True):
             if rows.size:
                 least, most = self._bounds(prepared, asked.of(rows), elementary)
-                found[rows[most <= clearly]] = Verdict.MET
-                found[rows[least > barely]] = Verdict.VIOLATED
-                settled = (most <= (barely if elementary else clearly)) | (least > barely)
-                decided[rows[settled]] = True
+                met, missed = most <= clearly, least > barely
+                found[rows] = Verdict.MET * met + Verdict.VIOLATED * missed
+                decided[rows] = settled = met | missed | (elementary & (most <= barely))
                 rows = rows[~settled]
         return decided
 
@@ -234,11 +235,19 @@ class _Asked(NamedTuple):
     covered: NDArray[np.bool_]
 
     def of(self, rows: NDArray[np.intp]) -> "_Asked":
-        """Some of them."""
-        if len(rows) == len(self.constants):
+        """Some of many, with the increments that they have."""
+        if len(self.constants) == 1:
             return self
-        parts = {name: getattr(self, name)[rows] for name in ("constants", "counts", "covered")}
-        return self._replace(**parts)
+        counts = self.counts[rows]
+        used = np.flatnonzero(counts.any(axis=0)).tolist()
+        return _Asked(
+            self.constants[rows],
+            counts[:, used],
+            [self.numbers[place] for place in used],
+            [self.cores[place] for place in used],
+            [self.outsides[place] for place in used],
+            self.covered[rows],
+        )
 
 
 class _Increments:
@@ -278,20 +287,18 @@ class _Prepared:
 
     def affords(self, asked: _Asked) -> NDArray[np.bool_]:
         """Whether the labels of a loss are not much work: its laws may reach farther than those before."""
-        missing = [number not in self._rows for number in asked.numbers]
-        if not any(missing):
+        if all(map(self._rows.__contains__, asked.numbers)):
             return np.ones(len(asked.constants), dtype=bool)
         work = [
-            work_of(self.contour, [core]) if new else 0.0
-            for core, new in zip(asked.cores, missing, strict=True)
+            0.0 if number in self._rows else work_of(self.contour, [core])
+            for number, core in zip(asked.numbers, asked.cores, strict=True)
         ]
         return np.asarray((asked.counts > 0) @ np.array(work) <= MOST_WORK)
 
     def labels(self, asked: _Asked) -> Labels:
         """Those of all losses."""
-        used = np.asarray((asked.counts > 0).any(axis=0)).tolist()
-        parts = zip(asked.numbers, asked.cores, used, strict=True)
-        missing = {number: core for number, core, some in parts if some and number not in self._rows}
+        pairs = zip(asked.numbers, asked.cores, strict=True)
+        missing = {number: core for number, core in pairs if number not in self._rows}
         if missing or self._table is None:
             rows = label_table(list(missing.values()), self.contour)  # may be broken off
             self._table = rows if self._table is None else self._table.followed_by(rows)
@@ -300,8 +307,8 @@ class _Prepared:
         total = float(asked.counts.sum(axis=1).max())
         if self._sums is None or self._sums.most < total:
             self._sums = LabelSums(self._table, 2.0 ** math.ceil(math.log2(total)))
-        places = [self._rows[number] for number, some in zip(asked.numbers, used, strict=True) if some]
-        return self._sums.combine(asked.counts[:, used], np.array(places, dtype=np.intp))
+        places = np.array([self._rows[number] for number in asked.numbers], dtype=np.intp)
+        return self._sums.combine(asked.counts, places)
 
 
 def outside(term: Term, core: Term) -> tuple[float, float]:
