@@ -17,7 +17,6 @@ from depl.models.exact.traced_schedules import Candidates, all_candidates
 from depl.models.exact.traced_verdicts import UnderLaw, exceedances
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.foundation.tolerances import ATOM_TOLERANCE
-from depl.models.foundation.users_code import exits_are_errors
 from depl.models.problem.affine_law import Position
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import FloatArray
@@ -29,7 +28,6 @@ CONFIDENCE = 0.95
 """With which the runs of a plan refute it: a convention."""
 
 
-@exits_are_errors
 def advise(instance: Instance) -> Advice:
     """Say which runs to add to those that an instance was fitted to.
 

@@ -18,7 +18,6 @@ from depl.models.estimation.instance import LawOfLoss, fit_instance, metric_of
 from depl.models.estimation.setup import Setup
 from depl.models.foundation.documents import require_known
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.foundation.users_code import exits_are_errors
 from depl.models.problem.affine_law import Scale
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
@@ -31,7 +30,6 @@ _SEVERAL = ("stages", "leave_out", "diverged", "cut_at_random")
 """Options of which there may be several."""
 
 
-@exits_are_errors
 def read_logs(paths: str | Path | Iterable[str | Path], loss: str, **options: Any) -> Traces:
     """Read files or folders of logs, whose tool calls the held-out loss ``loss``.
 
@@ -53,7 +51,6 @@ def read_logs(paths: str | Path | Iterable[str | Path], loss: str, **options: An
     return import_logs([str(path) for path in each], Choices(loss, **options | several)).traces
 
 
-@exits_are_errors
 def diagnose(
     runs: Traces | str,
     metric: str = "loss",
@@ -69,7 +66,6 @@ def diagnose(
     return diagnosis.diagnose(traces, np.random.default_rng(0) if rng is None else rng, metric, resamples)
 
 
-@exits_are_errors
 def fit(
     runs: Traces | str,
     setup: Setup | str | Mapping[str, Any],
@@ -136,7 +132,6 @@ ChosenBy = Traces | Instance | str
 """What had a part in the choice of a plan; a path that ends with ``.json`` is that of an instance."""
 
 
-@exits_are_errors
 def certify(
     runs: Traces | str,
     target: float | None = None,

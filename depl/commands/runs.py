@@ -64,10 +64,10 @@ _OF_LOGS = (
     option(
         "--stages [RUNS=]STAGES",
         "what was trained where: p50@edge:17,p75@far-edge is model p50 on cluster edge for 17 epochs, "
-        "then p75 on far-edge; with a pattern in front, such as 'seed1*=', only of runs whose names match",
+        "then p75 on far-edge; with a pattern in front, such as 'seed1*=', only of runs whose names match; "
+        "default: the hyperparameter 'stages' of each run",
         multiple=True,
     ),
-    option("--stages-from", "the same from the hyperparameter 'stages' of each run", Choice(("hparams",))),
     option(
         "--model KEY", "what tells the model of each epoch, or a hyperparameter of the run; default: model"
     ),
@@ -177,7 +177,7 @@ def log_words(choices: Choices, but: Sequence[str] = ()) -> list[str]:
 
 def fresh_words(options: Options) -> list[str]:
     """The same for logs of fresh runs, of which it is not said what was trained where, or of single ones."""
-    return log_words(choices_of(options), ("stages", "stages_from", *RUNS))
+    return log_words(choices_of(options), ("stages", *RUNS))
 
 
 def same_runs(options: Options) -> str:
@@ -459,7 +459,7 @@ def _fresh(
     from depl.instances.training.recorded import recorded_names
     from depl.models.estimation.instance import loss_key_of
     from depl.models.tool_logs.importing import import_logs
-    from depl.models.tool_logs.stages import HINT, told
+    from depl.models.traces.stages import HINT, told
 
     first = Path(options.traces[0])
     tables = first.suffix in (".csv", ".gz", ".npz") or not first.exists() or str(first) in recorded_names()

@@ -156,7 +156,7 @@ def _read(asked: _Asked, options: Options) -> Imported | None:
     runs = read_logs(options.paths, options.tool, options.loss or "", options.leave_out).runs
     if options.loss is None:
         told["loss"] = _loss(asked, runs)
-    placed = any(told[key] for key in ("stages", "stages_from", "model", "cluster", "cluster_name"))
+    placed = any(told[key] for key in ("stages", "model", "cluster", "cluster_name"))
     if not placed and not all("stages" in run.settings for run in runs):
         told |= _places(asked, runs)
     if {_MODEL, _CLUSTER} & asked.missing.keys():
@@ -195,7 +195,7 @@ def _loss(asked: _Asked, runs: Sequence[LoggedRun]) -> str:
 
 def _places(asked: _Asked, runs: Sequence[LoggedRun]) -> dict[str, Any]:
     """What tells which model was trained where, if logs do not say it under the usual keys."""
-    from depl.models.tool_logs.stages import stages_by_pattern
+    from depl.models.traces.stages import stages_by_pattern
 
     logged = [item for run in runs for point in run.points for item in point.values.items()]
     texts = dict.fromkeys(key for key, value in logged if isinstance(value, str))

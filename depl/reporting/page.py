@@ -12,7 +12,6 @@ from depl.models.estimation.certificate import Certificate
 from depl.models.foundation.deadline import OutOfTimeError, deadline
 from depl.models.foundation.documents import write_text
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.foundation.users_code import exits_are_errors
 from depl.models.foundation.wording import counted
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Asked, Plan
@@ -80,7 +79,6 @@ class PlanPage:
         write_text(str(path), self.html)
 
 
-@exits_are_errors
 def report(
     instance: Instance,
     plan: Plan,

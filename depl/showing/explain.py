@@ -17,7 +17,6 @@ from depl.models.evaluation.traced_loss import basis, below_all_seen, end_law
 from depl.models.evaluation.traced_support import mean_after
 from depl.models.foundation import wording
 from depl.models.foundation.interval import Interval
-from depl.models.foundation.users_code import exits_are_errors
 from depl.models.foundation.wording import aligned, counted, number, probability
 from depl.models.problem.epochs import Load, LossStep, compose, load, loss_step
 from depl.models.problem.instance import Instance
@@ -36,7 +35,6 @@ _LARGEST_DENOMINATOR = 10_000
 """Denominator up to which a probability is shown as a fraction."""
 
 
-@exits_are_errors
 def explain(instance: Instance, plan: Plan | None = None) -> str:
     r"""Show how the equations come out at ``plan``; without one, which limits of the instance can be kept.
 

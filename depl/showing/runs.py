@@ -26,11 +26,11 @@ from depl.models.problem.instance import Instance
 from depl.models.problem.traced_law import TracedLaw
 from depl.models.risk.discrete import decimal
 from depl.models.tool_logs.importing import Imported
-from depl.models.tool_logs.stages import told as stages_told
 from depl.models.traces.log_rules import What
 from depl.models.traces.lost import AT_RANDOM, LEFT_OUT, ledger, listed
 from depl.models.traces.same_runs import ToldApart
 from depl.models.traces.stages import StageRuns, stage_runs
+from depl.models.traces.stages import told as stages_told
 from depl.models.traces.table import Traces
 from depl.showing.parts import (
     DOWN,

@@ -47,7 +47,9 @@ def logged(schedules, count, seed):
 schedules = [["full"] * n + ["small"] * (12 - n) for n in range(0, 13, 2)]
 reading = logged(schedules, 12, seed=120)
 runs = reading.traces
-print(len(runs.runs), "runs;", *(note.text for note in reading.notes))
+print(
+    len(runs.runs), "runs;", *(f"run {note.run} {note.why}" for note in reading.notes)
+)
 
 # %%
 # Look at the runs before anything is fitted. A run that diverged is named in the

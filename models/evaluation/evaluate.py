@@ -18,7 +18,6 @@ from depl.models.foundation.errors import NotCoveredError
 from depl.models.foundation.interval import Interval
 from depl.models.foundation.showing import Shown
 from depl.models.foundation.tolerances import TIME_TOLERANCE
-from depl.models.foundation.users_code import exits_are_errors
 from depl.models.problem.epochs import FinalLoss, Load, LossStep, load
 from depl.models.problem.instance import Instance, Target
 from depl.models.problem.plan import Plan, require_plan
@@ -140,7 +139,6 @@ class Evaluation(Shown):
         return None if self.violation.how in (LEFT_OUT, UNDECLARED) else self.violation
 
 
-@exits_are_errors
 def evaluate(
     instance: Instance,
     plan: Plan,

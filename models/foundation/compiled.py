@@ -1,18 +1,13 @@
 """What numba makes of kernels, kept on disk where that can be done, and usable where it cannot.
 
-numba keeps them beside the source or in a cache folder of the user; where neither can be written, a folder of
-the user's own for temporary files comes next, then none, and where the disk is full they are compiled all the
-same.
+numba keeps them beside the source or in a cache folder of the user; where neither can be written, or the disk
+is full, they are compiled all the same.
 """
 
 import contextlib
 import numbers
-import os
 import pickle
-import stat
-import tempfile
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from types import FunctionType
 from typing import Any, cast
 
@@ -24,7 +19,6 @@ from numba.core.registry import CPUDispatcher
 from depl.models.foundation.compiling import METER, Kernel, read_by
 
 _njit: Any = numba.njit
-_config: Any = numba.config
 
 
 def dispatcher_of(kernel: Kernel) -> Any:
@@ -65,36 +59,12 @@ class _InTime(CPUDispatcher):
 
 
 def _cache_of(function: Callable[..., Any]) -> FunctionCache | NullCache:
-    """Where numba keeps its files, or in the folder for temporary files, or nowhere."""
-    usual = _config.CACHE_DIR
+    """Where numba keeps its files, or nowhere."""
     try:
-        with contextlib.suppress(RuntimeError):  # numba's "no locator available"
-            return _Kept(function)
-        if (folder := temporary_folder()) is not None:
-            _config.CACHE_DIR = str(folder)
-            with contextlib.suppress(RuntimeError):
-                return _Kept(function)
-    finally:
-        _config.CACHE_DIR = usual
-    METER.in_vain = True
-    return NullCache()
-
-
-def temporary_folder() -> Path | None:
-    """A folder for temporary files that is the user's alone; None if there is none.
-
-    What lies in it is executed, and its name is known to all: one that somebody else has made, or may write
-    to, is not used.
-    """
-    number = os.getuid() if hasattr(os, "getuid") else None
-    try:
-        folder = Path(tempfile.gettempdir(), "depl-kernels" if number is None else f"depl-kernels-{number}")
-        folder.mkdir(mode=0o700, exist_ok=True)
-        found = folder.lstat()
-    except OSError:
-        return None
-    others = number is not None and (found.st_uid != number or found.st_mode & 0o077)
-    return None if others or not stat.S_ISDIR(found.st_mode) else folder
+        return _Kept(function)
+    except RuntimeError:  # numba's "no locator available"
+        METER.in_vain = True
+        return NullCache()
 
 
 class _Listener(event.Listener):

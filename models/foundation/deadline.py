@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 
 _counts_cpu = False
 
@@ -44,44 +45,27 @@ class OutOfTimeError(Exception):
     """The time limit was reached; whoever holds nothing may leave it to the caller."""
 
 
-class Deadline:
-    """When the work of one solve is broken off.
+@dataclass
+class _Deadline:
+    """Seconds since the time of a solve was over, negative while there is time, and how many are allowed."""
+
+    lateness: Callable[[], float]
+    allowed: float = LEEWAY
+
+
+_CURRENT: ContextVar[_Deadline | None] = ContextVar("deadline", default=None)
+
+
+@contextmanager
+def deadline(lateness: Callable[[], float]) -> Iterator[None]:
+    """Let `keep_time` know when the time of the work inside is over; an outer deadline waits meanwhile.
 
     Parameters
     ----------
     lateness : callable
         Seconds since the time was over; negative while there is time. It may wait.
     """
-
-    def __init__(self, lateness: Callable[[], float]) -> None:
-        self._lateness = lateness
-        self._allowed = LEEWAY
-
-    def check(self) -> None:
-        """Raise if it is time; then not again for a while, so that what was caught can be put in order.
-
-        Raises
-        ------
-        OutOfTimeError
-            If the solve is late by more than is allowed.
-        """
-        late = self._lateness()
-        if late >= self._allowed:
-            self._allowed = late + LEEWAY
-            raise OutOfTimeError
-
-    def left(self) -> float:
-        """Seconds until `check` would raise [s]."""
-        return self._allowed - self._lateness()
-
-
-_CURRENT: ContextVar[Deadline | None] = ContextVar("deadline", default=None)
-
-
-@contextmanager
-def deadline(lateness: Callable[[], float]) -> Iterator[None]:
-    """Let `keep_time` know when the time of the work inside is over; an outer deadline waits meanwhile."""
-    token = _CURRENT.set(Deadline(lateness))
+    token = _CURRENT.set(_Deadline(lateness))
     try:
         yield
     finally:
@@ -91,17 +75,20 @@ def deadline(lateness: Callable[[], float]) -> Iterator[None]:
 def keep_time() -> None:
     """Called by work that may take long, every few milliseconds.
 
+    It does not raise again for a while, so that what was caught can be put in order.
+
     Raises
     ------
     OutOfTimeError
-        If the solve that it is done for is late.
+        If the solve that it is done for is late by more than is allowed.
     """
     current = _CURRENT.get()
-    if current is not None:
-        current.check()
+    if current is not None and (late := current.lateness()) >= current.allowed:
+        current.allowed = late + LEEWAY
+        raise OutOfTimeError
 
 
 def time_left() -> float:
     """Seconds until `keep_time` would raise, infinite outside of a solve [s]: for a step that has no look."""
     current = _CURRENT.get()
-    return math.inf if current is None else current.left()
+    return math.inf if current is None else current.allowed - current.lateness()

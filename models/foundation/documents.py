@@ -16,6 +16,7 @@ import secrets
 import stat
 import sys
 import typing
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from fractions import Fraction
 from pathlib import Path
@@ -545,10 +546,8 @@ def _without_content(pairs: list[tuple[str, Any]]) -> None:
 
 def _marked(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """An object in which `_TwiceError` stands in the place of what is given twice."""
-    found: dict[str, Any] = {}
-    for key, value in pairs:
-        found[key] = _TwiceError if key in found else value
-    return found
+    times = Counter(key for key, _ in pairs)
+    return {key: value if times[key] == 1 else _TwiceError for key, value in pairs}
 
 
 def _twice(place: str, value: Any) -> Iterator[str]:

@@ -119,7 +119,7 @@ def mistakes_of(value: Any, kind: Any, place: str, command: str = SCHEMA_COMMAND
     reading = _Reading(command)
     whole = reading.read(value, kind, place)
     try:
-        msgspec.convert(None if reading.lost else whole, kind, dec_hook=opened)
+        msgspec.convert(whole, kind, dec_hook=opened)
     except msgspec.ValidationError as error:
         wrong = {mistake.path for mistake in reading.found}
         named = [item for item in located(error, place).mistakes if isinstance(item, WrongNameError)]
@@ -139,10 +139,10 @@ def missing(record: type[msgspec.Struct], given: Collection[str]) -> Mistakes:
 
 
 class _Reading:
-    """What is wrong so far, and whether a name may be lost with it."""
+    """What is wrong so far."""
 
     def __init__(self, command: str) -> None:
-        self.found, self.command, self.lost = Mistakes(), command, False
+        self.found, self.command = Mistakes(), command
 
     def read(self, value: Any, kind: Any, place: str) -> Any:
         """``value``, or what stands in for it; a mistake is told at the innermost place that has it."""
@@ -160,7 +160,7 @@ class _Reading:
         if isinstance(getattr(kind, "__origin__", kind), _Open) and "Invalid value" in refused.message:
             refused = InvalidInputError(refused.message + _REGISTERED, refused.path)
         self.found += refused.mistakes
-        return self._stand_in(kind)
+        return _stand_in(kind)
 
     def _parts(self, value: Any, kinds: list[Any], place: str) -> Any:
         """The same of what lies in an object or an array."""
@@ -194,25 +194,26 @@ class _Reading:
         nulls = [name for name in kept if name in fields and kept[name] is value.get(name, 0) is None]
         for error in missing(record, kept.keys() - nulls):
             self.found.append(error.within(place))
-            kept[error.path[1:]] = self._stand_in(fields[error.path[1:]].kind)
+            kept[error.path[1:]] = _stand_in(fields[error.path[1:]].kind)
         return kept
 
-    def _stand_in(self, kind: Any) -> Any:
-        """A value of this type that names nothing; where there is none, a name may be lost."""
-        if type(None) in _alternatives(kind):
-            return None
-        lost, values = self.lost, list[Any](_STAND_INS)
-        for record in _records(list(_alternatives(kind))).values():
-            needed = [(key, field.kind) for key, field in fields_of(record).items() if field.required]
-            tag = {record.__struct_config__.tag_field: record.__struct_config__.tag}
-            values += [tag | {key: self._stand_in(inner) for key, inner in needed}] if None not in tag else []
-        for value in values:
-            with contextlib.suppress(msgspec.ValidationError):
-                msgspec.convert(value, kind, dec_hook=opened)
-                self.lost = lost
-                return value
-        self.lost = True
+
+def _stand_in(kind: Any) -> Any:
+    """A value of this type that names nothing; None where there is none: then the whole is not checked."""
+    if type(None) in _alternatives(kind):
         return None
+    values = list[Any](_STAND_INS)
+    for tag, record in _records(list(_alternatives(kind))).items():
+        if tag is not None:
+            needed = {
+                key: _stand_in(field.kind) for key, field in fields_of(record).items() if field.required
+            }
+            values.append({record.__struct_config__.tag_field: tag} | needed)
+    for value in values:
+        with contextlib.suppress(msgspec.ValidationError):
+            msgspec.convert(value, kind, dec_hook=opened)
+            return value
+    return None
 
 
 class _Field(NamedTuple):

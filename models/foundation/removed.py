@@ -8,6 +8,7 @@ _RANKS = "uniform_rank partition_rank graphic_rank entropy log_det"
 _TRAINED = "depl trains the digits and cells families; bring other losses by 'depl traces import'"
 _REPLAYED = "depl.replay follows a policy on recorded runs; depl.plot.traces draws runs"
 _TLS = "dask's own configuration names the certificates (distributed.comm.tls)"
+_LOGS = ("traces import", "diagnose", "fit", "certify", "start")
 _JOINED = {
     "closed-loop": "closed-loop-counted closed-loop-halves",
     "data": "submodular",
@@ -55,6 +56,11 @@ SUCCESSORS = {
     "depl policy replay": "'depl policy simulate' follows a policy under the law, and 'depl certify' counts "
     "fresh runs; depl.replay follows it on counterfactual runs",
     "depl fit --only-setup": "--leave-out PATTERN leaves out runs, files and folders of a name",
+    **{
+        f"depl {command} --stages-from": "the hyperparameter 'stages' of a run counts where no option says "
+        "what was trained where"
+        for command in _LOGS
+    },
     **{f"depl policy show {option}": _REPLAYED for option in ("--runs", "--metric")},
     **{
         f"depl figures {option}": "a figure is written as PNG, SVG and PDF, its values as CSV and LaTeX"

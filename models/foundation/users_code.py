@@ -5,23 +5,16 @@ begins; sweeps name the same to their workers (`depl.benchmarks.measure.catalogu
 """
 
 import contextlib
-import functools
 import hashlib
 import importlib
 import importlib.util
 import os
-import signal
 import sys
 import traceback
-from collections.abc import Callable
 from pathlib import Path
-from types import FrameType, ModuleType
-from typing import ParamSpec, TypeVar
+from types import ModuleType
 
 from depl.models.foundation.errors import DeplError, InvalidInputError
-
-_P = ParamSpec("_P")
-_R = TypeVar("_R")
 
 _CASES = "depl.benchmarks.studies."
 """What the modules of benchmark cases are called: whoever measures a case may have written it."""
@@ -84,38 +77,12 @@ def users_fault(error: Exception | SystemExit) -> InvalidInputError | None:
     for frame, line in reversed(list(traceback.walk_tb(error.__traceback__))):
         name = str(frame.f_globals.get("__name__", ""))
         if name in _imported or name.startswith(_CASES):
-            return _fault(error, frame, line)
+            place = f"{frame.f_code.co_filename}, line {line}"
+            message = f"this code fails with {type(error).__name__}: {error}; correct it"
+            return InvalidInputError(message, place)
         if name.partition(".")[0] == "depl":
             return None
     return None
-
-
-def exits_are_errors(function: Callable[_P, _R]) -> Callable[_P, _R]:
-    """A function that calls methods, laws and rows of a user, in which ``sys.exit`` is an error of theirs.
-
-    Otherwise it would end the process, with a code that reads as an answer. What a handler of a signal raises
-    passes through.
-    """
-
-    @functools.wraps(function)
-    def guarded(*args: _P.args, **kwargs: _P.kwargs) -> _R:
-        try:
-            return function(*args, **kwargs)
-        except SystemExit as error:
-            frames = list(traceback.walk_tb(error.__traceback__))
-            handlers = [
-                getattr(signal.getsignal(number), "__code__", None) for number in signal.valid_signals()
-            ]
-            if any(frame.f_code in handlers for frame, _ in frames):
-                raise
-            raise _fault(error, *frames[-1]) from error
-
-    return guarded
-
-
-def _fault(error: BaseException, frame: FrameType, line: int) -> InvalidInputError:
-    place = f"{frame.f_code.co_filename}, line {line}"
-    return InvalidInputError(f"this code fails with {type(error).__name__}: {error}; correct it", place)
 
 
 def _line(source: str, error: Exception) -> str:

@@ -21,7 +21,6 @@ from depl.models.evaluation.traced_law import Lent, lent
 from depl.models.evaluation.traced_support import FEWEST_DONORS
 from depl.models.foundation.deadline import keep_time
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
-from depl.models.foundation.users_code import exits_are_errors
 from depl.models.policy.grid import DRIFT, Integers, met, rounded_indices
 from depl.models.policy.ledger import EDGE
 from depl.models.policy.process import Kernel, Process, Site, process
@@ -223,7 +222,6 @@ class Simulation:
         return self.cost - half, self.cost + half
 
 
-@exits_are_errors
 def simulate(
     instance: Instance, policy: Policy, runs: int = 100_000, *, seed: int | np.random.Generator = 0
 ) -> Simulation:

@@ -20,7 +20,6 @@ import numpy as np
 from depl.models.evaluation.traced_support import FEWEST_DONORS
 from depl.models.foundation.deadline import OutOfTimeError, deadline, now
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
-from depl.models.foundation.users_code import exits_are_errors
 from depl.models.foundation.wording import probability
 from depl.models.policy.dynamic import (
     Price,
@@ -102,7 +101,6 @@ _MARGIN = (
 """What stands in the way of policies where the law has a margin, however much time there is."""
 
 
-@exits_are_errors
 def solve_policy(
     instance: Instance,
     rung: Rung = "optimal",

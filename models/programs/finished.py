@@ -21,7 +21,6 @@ from depl.models.foundation.deadline import OutOfTimeError, deadline
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.foundation.names import advice
 from depl.models.foundation.removed import removed
-from depl.models.foundation.users_code import exits_are_errors
 from depl.models.problem.instance import Instance
 from depl.models.programs.attainable import Attainable, attainable
 from depl.models.programs.formulations import Price, add_cost_row, add_no_good, cone
@@ -39,7 +38,6 @@ FORMS = FORM.words
 """Linear, with the resources projected out, and as the paper writes it."""
 
 
-@exits_are_errors
 def program(
     instance: Instance,
     scenarios: int | Scenarios | None = None,

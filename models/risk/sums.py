@@ -22,7 +22,6 @@ from depl.models.foundation.documents import decimal
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.foundation.interval import Interval
 from depl.models.foundation.tolerances import ATOM_TOLERANCE
-from depl.models.foundation.users_code import exits_are_errors
 from depl.models.problem.epochs import FinalLoss, Term
 from depl.models.problem.laws import Empirical, Law
 from depl.models.problem.laws.registry import require_sound
@@ -76,7 +75,6 @@ Given = Law | Summand | tuple[Law, float] | tuple[Law, float, int]
 """A summand, or its law with a coefficient and a count after it."""
 
 
-@exits_are_errors
 def probability(
     terms: Iterable[Given], value: float, *, constant: float = 0.0, above: bool = False
 ) -> Interval:
@@ -114,7 +112,6 @@ def probability(
     return _exceeding(total, value) if above else _exceeding(_turned(total), -value)
 
 
-@exits_are_errors
 def quantile(terms: Iterable[Given], level: float | Fraction, *, constant: float = 0.0) -> Interval:
     """An interval that is certain to contain the least v with P(S <= v) >= level.
 

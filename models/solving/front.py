@@ -25,7 +25,6 @@ from depl.models.foundation.names import advice
 from depl.models.foundation.showing import Shown
 from depl.models.foundation.tables import frame_of
 from depl.models.foundation.tolerances import PROOF_TOLERANCE
-from depl.models.foundation.users_code import exits_are_errors
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import NO_LAW
 from depl.models.problem.plan import Plan
@@ -298,7 +297,6 @@ _SLACK = 1e-6
 quantile or a sum of times. What is looked at is evaluated and verified."""
 
 
-@exits_are_errors
 def front(
     instance: Instance,
     against: str | Budget,

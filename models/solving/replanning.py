@@ -32,7 +32,6 @@ from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.interval import Interval
 from depl.models.foundation.showing import Shown
 from depl.models.foundation.tolerances import EXACT_ATOM_TOLERANCE, PROOF_TOLERANCE, TIME_TOLERANCE
-from depl.models.foundation.users_code import exits_are_errors
 from depl.models.problem.instance import SMALLEST_VIOLATION_BUDGET, Instance, Provenance
 from depl.models.problem.laws import NonNegative
 from depl.models.problem.plan import ClusterData, Plan, require_data, require_trained
@@ -348,7 +347,6 @@ class Replanning(Shown):
         return None if self.cost_to_go is None else self.sunk_cost + self.cost_to_go
 
 
-@exits_are_errors
 def replan(
     instance: Instance,
     plan: Plan,

@@ -24,7 +24,6 @@ from depl.models.foundation.errors import DeplError, InvalidInputError, NotCover
 from depl.models.foundation.interval import Interval
 from depl.models.foundation.memory import MEMORY, memory_ceiling, require_gibibytes
 from depl.models.foundation.tolerances import PROOF_TOLERANCE, counts_as_proved
-from depl.models.foundation.users_code import exits_are_errors
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Asked, Bounds, Claims, DualClaim, Plan, ScenarioClaim
 from depl.models.scenarios.draws import ScenarioEvidence, Scenarios, scenario_evidence
@@ -98,7 +97,6 @@ class VerificationError(DeplError):
     """A method's own answer fails the verifier, or contradicts itself: a defect of that method."""
 
 
-@exits_are_errors
 def solve(
     instance: Instance,
     method: str | Registered | None = None,

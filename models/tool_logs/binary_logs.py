@@ -7,6 +7,7 @@ header of a checksum (CRC-32 of kind and data), a length and a kind (whole, firs
 protocol buffers (https://protobuf.dev/programming-guides/encoding/): fields by number, as in the constants.
 """
 
+import contextlib
 import struct
 import zlib
 from collections.abc import Collection, Iterator, Sequence
@@ -15,8 +16,18 @@ from typing import Any
 
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.wording import counted
-from depl.models.tool_logs.json_text import leaves, load_json, settings_of
-from depl.models.tool_logs.points import UNFINISHED, LoggedRun, Value, merged, point_of, shown
+from depl.models.tool_logs.points import (
+    UNFINISHED,
+    LoggedRun,
+    Value,
+    flat_settings,
+    leaves,
+    load_json,
+    merged,
+    point_of,
+    settings_of,
+    shown,
+)
 from depl.models.traces.sheets import log_bytes
 
 Field = int | bytes
@@ -60,15 +71,19 @@ _TABLE = [_shifted(index) for index in range(256)]
 
 
 def read_events(
-    folder: Path, files: Sequence[Path], why: str = "", named: Collection[str] = SHUT
+    folder: Path,
+    files: Sequence[Path],
+    why: str = "",
+    named: Collection[str] = SHUT,
+    beside: bool = False,
 ) -> Iterator[LoggedRun]:
     """One run: the event files of a folder and of its parts, one after the other.
 
     An unfinished last record, as of a run under way, is left out, with a remark. Tags in the folders
-    ``named`` come after their names.
+    ``named`` come after their names. With ``beside`` the file of hyperparameters of Lightning counts, too.
     """
     parts: dict[str, list[_Logged]] = {}
-    settings, remarks = dict[str, str](), dict[str, str]()
+    settings, remarks = flat_settings(folder) if beside else {}, dict[str, str]()
     for path in files:
         part = path.parent.relative_to(folder).as_posix()
         prefix = f"{part}/" if part in named else ""
@@ -121,9 +136,7 @@ def _purged(logged: Sequence[_Logged], step: float) -> set[_Logged]:
 
 def _values(record: bytes, settings: dict[str, str]) -> Iterator[tuple[str, float | None]]:
     """Tags with numbers, None for a scalar of a form that is not read; ``settings`` gets hyperparameters."""
-    for number, value in fields(within(record, _SUMMARY)):
-        if number != _VALUE or not isinstance(value, bytes):
-            continue
+    for value in repeated(within(record, _SUMMARY), _VALUE):
         tag, plugin = text(first(value, _TAG)), within(value, _METADATA, 1)
         if tag == _HPARAMS:
             settings.update(_hyperparameters(within(plugin, 2)))
@@ -143,11 +156,8 @@ def _of_tensor(tensor: bytes) -> float | None:
         return None
     number, form = _TYPES[kind]
     content = first(tensor, _CONTENT)
-    if content is None and number == _HALVES:
-        bits = varints(first(tensor, number))
-        content = struct.pack("<H", bits[0] & 0xFFFF) if len(bits) == 1 else None
-    elif content is None:
-        content = first(tensor, number)
+    if content is None:
+        content = _bits(first(tensor, number)) if number == _HALVES else first(tensor, number)
     if not form and isinstance(content, bytes):  # bfloat16 is the first half of single precision
         content, form = bytes(2) + content, "<f"
     if not isinstance(content, bytes) or len(content) != struct.calcsize(form):
@@ -155,15 +165,21 @@ def _of_tensor(tensor: bytes) -> float | None:
     return float(struct.unpack(form, content)[0])
 
 
+def _bits(value: Field | None) -> bytes:
+    """The bits of one number of half precision, kept as a whole number, alone or packed; or none."""
+    if isinstance(value, bytes) and value:
+        bits, end = _varint(value, 0)
+        value = bits if end == len(value) else None
+    return struct.pack("<H", value & 0xFFFF) if isinstance(value, int) else b""
+
+
 def _hyperparameters(content: bytes) -> Iterator[tuple[str, str]]:
     """Of ``HParamsPluginData.session_start_info.hparams``, a map to ``google.protobuf.Value``."""
-    for number, entry in fields(within(content, 3)):
-        if number == 1 and isinstance(entry, bytes):
-            told, figure = (first(within(entry, 2), place) for place in (3, 2))
-            plain = double(figure)
-            value = text(told) if told is not None else "" if plain is None else shown(plain)
-            if value:
-                yield text(first(entry, 1)), value
+    for entry in repeated(within(content, 3), 1):
+        told, plain = first(within(entry, 2), 3), double(first(within(entry, 2), 2))
+        value = text(told) if told is not None else "" if plain is None else shown(plain)
+        if value:
+            yield text(first(entry, 1)), value
 
 
 BLOCK, HEADER = 32_768, 7
@@ -174,22 +190,16 @@ _HISTORY, _CONFIG, _RUN = 2, 5, 17
 _DISPLAY_NAME, _RUN_CONFIG = 8, 4
 
 
-def read_offline(path: Path) -> Iterator[LoggedRun]:
+def read_offline(path: Path, tool: str | None = None) -> Iterator[LoggedRun]:
     """The run of an offline file; an unfinished record is left out, with a remark."""
     points, settings, name = [], dict[str, str](), path.stem
     remarks: dict[str, str] = {}
     for row, record in enumerate(_parts_of_records(path, remarks), start=1):
         try:
-            for number, value in fields(record):
-                if not isinstance(value, bytes):
-                    continue
-                if number == _HISTORY:
-                    points.append(point_of(row, leaves(dict(_items(value)))))
-                elif number == _CONFIG:
-                    settings |= settings_of(dict(_items(value)))
-                elif number == _RUN:
-                    name = text(first(value, _DISPLAY_NAME)) or name
-                    settings |= settings_of(dict(_items(within(value, _RUN_CONFIG))))
+            points += [point_of(row, leaves(dict(_items(item)))) for item in repeated(record, _HISTORY)]
+            for config in (*repeated(record, _CONFIG), within(record, _RUN, _RUN_CONFIG)):
+                settings |= settings_of(dict(_items(config)))
+            name = text(first(within(record, _RUN), _DISPLAY_NAME)) or name
         except BrokenMessageError as error:
             raise InvalidInputError(f"is no record ({error.message})", f"{path}, record {row}") from error
     yield LoggedRun("wandb", path.name, name, str(path), tuple(points), settings, remarks)
@@ -197,15 +207,10 @@ def read_offline(path: Path) -> Iterator[LoggedRun]:
 
 def _items(message: bytes) -> Iterator[tuple[str, Any]]:
     """Keys and values of items (1): key (1), nested key (2), JSON (16)."""
-    for found, item in fields(message):
-        if found != 1 or not isinstance(item, bytes):
-            continue
-        names = [text(value) for place, value in fields(item) if place == 2]
-        try:
-            value = load_json(text(first(item, 16)), "")
-        except InvalidInputError:
-            continue  # such as a picture: no number either
-        yield text(first(item, 1)) or "/".join(names), value
+    for item in repeated(message, 1):
+        names = [text(name) for name in repeated(item, 2)]
+        with contextlib.suppress(InvalidInputError):  # such as a picture: no number either
+            yield text(first(item, 1)) or "/".join(names), load_json(text(first(item, 16)), "")
 
 
 def _parts_of_records(path: Path, remarks: dict[str, str]) -> Iterator[bytes]:
@@ -271,6 +276,11 @@ def first(message: bytes, number: int) -> Field | None:
     return next((value for key, value in fields(message) if key == number), None)
 
 
+def repeated(message: bytes, number: int) -> Iterator[bytes]:
+    """The values of a field of bytes that may be repeated."""
+    return (value for key, value in fields(message) if key == number and isinstance(value, bytes))
+
+
 def within(message: bytes, *numbers: int) -> bytes:
     """The bytes of a field of a field of ... a message; none where one is not there."""
     found: Field | None = message
@@ -289,17 +299,6 @@ def double(value: Field | None) -> float | None:
     if not isinstance(value, bytes) or len(value) not in (4, 8):
         return None
     return float(struct.unpack("<f" if len(value) == 4 else "<d", value)[0])
-
-
-def varints(value: Field | None) -> list[int]:
-    """Whole numbers of a repeated field: one, or several as bytes."""
-    if not isinstance(value, bytes):
-        return [] if value is None else [value]
-    found, place = [], 0
-    while place < len(value):
-        number, place = _varint(value, place)
-        found.append(number)
-    return found
 
 
 def signed(value: Field | None) -> int:

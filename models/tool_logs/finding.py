@@ -1,5 +1,6 @@
 """Files and folders of logs: which tool wrote them, which runs are there, and how these are called."""
 
+import contextlib
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,13 +14,11 @@ from depl.models.foundation.names import advice
 from depl.models.foundation.wording import counted
 from depl.models.tool_logs.binary_logs import MAGIC, SHUT, read_events, read_offline
 from depl.models.tool_logs.epochs import EPOCH_KEYS, STEP_KEYS
-from depl.models.tool_logs.folders import PICKLES, Folder, LostRuns, alike, suffix_of
+from depl.models.tool_logs.folders import PICKLES, LostRuns, alike, inside, suffix_of
 from depl.models.tool_logs.mlflow import DELETED, SQLITE, read_database, read_store, stage_of
-from depl.models.tool_logs.points import TOOLS, LoggedRun, Reader, runs_of
+from depl.models.tool_logs.points import SETTINGS, TOOLS, LoggedRun, Reader, runs_of
 from depl.models.tool_logs.text_logs import (
-    SETTINGS,
     STATE,
-    flat_settings,
     folder_of,
     holds_lines,
     read_json,
@@ -44,14 +43,14 @@ class Kind(NamedTuple):
     start: bytes
     suffixes: tuple[str, ...]
     tools: tuple[str, ...]
-    read: Callable[[Path, str | None], Iterator[LoggedRun]]
+    read: Callable[..., Iterator[LoggedRun]]  # of a path, and the tool that was named
 
 
 _LINES = Kind(b"", (".jsonl", ".ndjson"), ("jsonl", "wandb"), read_lines)
 _TABLE = Kind(b"", (".csv", ".tsv"), ("lightning", "keras", "wandb", "csv"), read_table)
 KINDS = (
-    Kind(SQLITE, (), ("mlflow",), lambda path, _: read_database(path)),
-    Kind(MAGIC, (".wandb",), ("wandb",), lambda path, _: read_offline(path)),
+    Kind(SQLITE, (), ("mlflow",), read_database),
+    Kind(MAGIC, (".wandb",), ("wandb",), read_offline),
     _LINES,
     Kind(b"", (".json",), ("keras", "flower", "transformers", "jsonl", "wandb"), read_json),
     _TABLE,
@@ -60,36 +59,16 @@ KINDS = (
 
 @dataclass(frozen=True)
 class ToolLog:
-    """What one tool has logged.
+    """What one tool has logged; names of runs and files that are not read come with why."""
 
-    Attributes
-    ----------
-    tool : str
-        One of `depl.models.tool_logs.points.TOOLS`.
-    why : str
-        By what it was recognised; empty where it was told.
-    runs : tuple of LoggedRun
-    first : int or None
-        What the tool calls the first epoch; None where its users decide.
-    passed_over : tuple of str
-        What is not read and no run, in words, such as columns of extremes.
-    lost : mapping of str to str
-        Runs of which there is nothing to read, by name, and why: files that are logs and cannot be read, and
-        logs of the same tool without the key of the loss.
-    unread : mapping of str to str
-        Files that are no logs, and why.
-    left_out : mapping of str to str
-        Files and runs that were to be left out, and by what.
-    """
-
-    tool: str
-    why: str
+    tool: str  # one of `depl.models.tool_logs.points.TOOLS`
+    why: str  # by what it was recognised; empty where it was told
     runs: tuple[LoggedRun, ...]
-    first: int | None = None
-    passed_over: tuple[str, ...] = ()
-    lost: Mapping[str, str] = field(default_factory=dict)
-    unread: Mapping[str, str] = field(default_factory=dict)
-    left_out: Mapping[str, str] = field(default_factory=dict)
+    first: int | None = None  # what the tool calls the first epoch; None where its users decide
+    passed_over: tuple[str, ...] = ()  # what is not read and no run, such as columns of extremes
+    lost: Mapping[str, str] = field(default_factory=dict)  # logs that cannot be read, or lack the loss
+    unread: Mapping[str, str] = field(default_factory=dict)  # files that are no logs
+    left_out: Mapping[str, str] = field(default_factory=dict)  # files that were to be, and by which pattern
 
 
 def read_logs(
@@ -179,48 +158,43 @@ class _Search:
 
     def look_into(self, folder: Path) -> None:
         """Read what a folder and those within hold: events, states and file stores by the folder of a run."""
-        inside = Folder(folder)
-        self.unread |= {str(path): why for path, why in inside.unread.items()}
-        files = [path for path in inside.files if not self.leaves_out(path, folder)]
-        self.folders += [path for path in inside.folders if not self.leaves_out(path, folder)]
+        held = inside(folder)
+        self.unread |= {str(path): why for path, why in held.unread.items()}
+        files = [path for path in held.files if not self.leaves_out(path, folder)]
+        self.folders += [path for path in held.folders if not self.leaves_out(path, folder)]
         self._events(folder, [path for path in files if _EVENTS in path.name])
         states = [path for path in files if path.name == STATE]
         why = f"{counted(len(states), 'file')} {STATE}"
         for run in dict.fromkeys(map(folder_of, states)):
             own = [path for path in states if folder_of(path) == run]
-            self._try("transformers", run, partial(read_states, files=own, why=why))
-        stores = {path.parent: stage_of(path.parent) for path in files if path.name == "meta.yaml"}
-        stores = {store: stage for store, stage in stores.items() if stage is not None}
+            self._read(run, ("transformers",), partial(read_states, files=own, why=why))
+        found = ((path.parent, stage_of(path.parent)) for path in files if path.name == "meta.yaml")
+        stores = {store: stage for store, stage in found if stage is not None}
         for store, stage in stores.items():
             if stage == "active":
-                self._try("mlflow", store, read_store)
+                self._read(store, ("mlflow",), read_store)
             else:
                 self.unread[str(store)] = DELETED
         for path in files:
             elsewhere = _EVENTS in path.name or path.name in (STATE, SETTINGS)
-            if not elsewhere and stores.keys().isdisjoint(path.parents):
-                self._one(path)
+            if elsewhere or not stores.keys().isdisjoint(path.parents):
+                continue
+            if kind := kind_of(path):
+                whole = path.suffix.lower() == ".wandb"
+                self._read(path, kind.tools, partial(kind.read, tool=self.tool), whole)
+            else:
+                pickle = path.suffix.lower() in PICKLES
+                self.failed[path] = _PICKLE if pickle else "is of no kind that is read"
 
-    def _one(self, path: Path) -> None:
-        """Read a file if it may be a log."""
-        kind = kind_of(path)
-        if kind is None:
-            pickle = path.suffix.lower() in PICKLES
-            self.failed[path] = _PICKLE if pickle else "is of no kind that is read"
-        elif self.tool is not None and self.tool not in kind.tools:
-            self.unread[str(path)] = f"is no log of {self.tool}"
-        else:
-            self._try(None, path, lambda found: kind.read(found, self.tool))
-
-    def _try(self, tool: str | None, path: Path, read: Reader) -> None:
-        """Read, or keep why that cannot be; a run of event files or of a store is lost then."""
-        if tool is not None and self.tool not in (None, tool):
+    def _read(self, path: Path, tools: Sequence[str], read: Reader, whole: bool = True) -> None:
+        """Read what these tools write; where that cannot be, a ``whole`` run is lost."""
+        if self.tool is not None and self.tool not in tools:
             self.unread[str(path)] = f"is no log of {self.tool}"
             return
         try:
             self.found += runs_of(read, path)
         except InvalidInputError as error:
-            if tool is not None or path.suffix.lower() == ".wandb":
+            if whole:
                 self.lost[str(path)] = str(error)
             else:
                 self.failed[path] = str(error).removeprefix(f"{path}: ")
@@ -236,10 +210,8 @@ class _Search:
             own.setdefault(run, []).append(path)
         alone: dict[Path, LoggedRun] = {}
         for run in own:
-            try:
+            with contextlib.suppress(InvalidInputError):
                 (alone[run],) = runs_of(partial(read_events, files=own[run]), run)
-            except InvalidInputError:
-                continue
         parts: dict[Path, list[Path]] = {run: [] for run in own}
         for run in sorted(own, key=lambda path: len(path.parts), reverse=True):
             around = next((path for path in run.parents if path in own), None)
@@ -253,8 +225,8 @@ class _Search:
                 self.unread[str(run)] = f"event files without {self.loss!r}, above the folders of runs"
                 continue
             named = {*SHUT, *(part.relative_to(run).as_posix() for part in parts[run])}
-            read = partial(_events_and_settings, files=own[run], why=why, named=named)
-            self._try("tensorboard", run, read)
+            read = partial(read_events, files=own[run], why=why, named=named, beside=True)
+            self._read(run, ("tensorboard",), read)
 
     def log(self, place: str) -> ToolLog:
         """All that was found, if it is of one tool."""
@@ -320,12 +292,6 @@ class _Search:
                 self.lost[str(folder)] = "is named like the folders of runs, but holds no log"
 
 
-def _events_and_settings(run: Path, files: Sequence[Path], why: str, named: set[str]) -> Iterator[LoggedRun]:
-    """A run with the hyperparameters that Lightning writes beside its logs, too."""
-    for found in read_events(run, files, why, named):
-        yield replace(found, settings={**flat_settings(run), **found.settings})
-
-
 def _is_part(inner: LoggedRun, around: LoggedRun, loss: str) -> bool:
     """Whether what is logged in a folder within that of a run belongs to this one.
 
@@ -356,13 +322,11 @@ def _is_part(inner: LoggedRun, around: LoggedRun, loss: str) -> bool:
 
 def _renamed(runs: Sequence[LoggedRun]) -> list[LoggedRun]:
     """Runs with names of their own: those of folders where files share theirs, numbers as the last resort."""
-    names, paths = [run.name for run in runs], [Path(run.path) for run in runs]
-    stems = [unpacked(path).stem for path in paths]
-    if len(set(names)) < len(names) and stems == names:
-        parts = [path.parent.parts for path in paths]  # the folders in which files of the same name differ
-        least = min(map(len, parts))
-        common = next((i for i in range(least) if len({part[i] for part in parts}) > 1), max(least - 1, 0))
-        names = ["/".join(part[common:]) or path.stem for part, path in zip(parts, paths, strict=True)]
+    names, paths = [run.name for run in runs], [Path(os.path.abspath(run.path)) for run in runs]
+    if len(set(names)) < len(names) and names == [unpacked(path).stem for path in paths]:
+        common = os.path.commonpath([path.parent for path in paths])
+        within = [path.parent.relative_to(common).as_posix() for path in paths]
+        names = [name if folder == "." else folder for name, folder in zip(names, within, strict=True)]
     seen = Counter[str]()
     found = []
     for run, name in zip(runs, names, strict=True):

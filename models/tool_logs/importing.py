@@ -49,26 +49,13 @@ _CLIENT = re.compile(r"(client|partition|node)([_-]?id)?|cid|rank|worker", re.IG
 
 @dataclass(frozen=True)
 class Imported:
-    """Traces, and how they were read.
-
-    Attributes
-    ----------
-    log : ToolLog
-    traces : Traces
-        Of all runs.
-    notes : tuple of Note
-        Everything that is not in the traces as it stood in a file.
-    facts : tuple of (str, str)
-        What was decided, in words.
-    repeats : tuple of Shared
-        Runs that are left out as others have their losses.
-    """
+    """Traces, and how they were read."""
 
     log: ToolLog
     traces: Traces
-    notes: tuple[Note, ...]
-    facts: tuple[tuple[str, str], ...]
-    repeats: tuple[Shared, ...] = ()
+    notes: tuple[Note, ...]  # everything that is not in the traces as it stood in a file
+    facts: tuple[tuple[str, str], ...]  # what was decided, in words
+    repeats: tuple[Shared, ...] = ()  # runs that are left out as others have their losses
 
     @property
     def diverged(self) -> tuple[str, ...]:
@@ -146,7 +133,7 @@ def _require_sense(choices: Choices) -> None:
             f"of them, --where {choices.run}=..., or their mean"
         )
         raise InvalidInputError(message, "--run")
-    told = {"--cluster": choices.cluster, "--stages": choices.stages, "--stages-from": choices.stages_from}
+    told = {"--cluster": choices.cluster, "--stages": choices.stages}
     other = next((option for option, value in told.items() if value), None)
     if choices.cluster_name is not None and other:
         message = f"names the one cluster, and {other} another: give one of them"

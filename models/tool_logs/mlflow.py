@@ -8,8 +8,7 @@ from pathlib import Path
 
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.wording import counted
-from depl.models.tool_logs.json_text import read_flat
-from depl.models.tool_logs.points import UNFINISHED, LoggedRun, Value, figure_of, merged, value_of
+from depl.models.tool_logs.points import UNFINISHED, LoggedRun, Value, figure_of, merged, read_flat, value_of
 from depl.models.traces.sheets import at, log_text, number
 
 SQLITE = b"SQLite format 3\x00"
@@ -50,7 +49,7 @@ def stage_of(folder: Path) -> str | None:
     return meta.get("lifecycle_stage", "active") if is_run else None
 
 
-def read_database(path: Path) -> Iterator[LoggedRun]:
+def read_database(path: Path, tool: str | None = None) -> Iterator[LoggedRun]:
     """All runs of a SQLite store that were not deleted, each with remarks of the others."""
     deleted, found = dict[str, str](), 0
     try:

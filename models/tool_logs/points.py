@@ -1,14 +1,17 @@
 """What a tool has logged, before anything is decided: runs, and points of named values in their order."""
 
+import json
 import math
+import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from depl.models.foundation.documents import reason_of
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.traces.sheets import number
+from depl.models.traces.sheets import at, log_text, number
 
 Value = float | str
 """A number, or a text that is none."""
@@ -19,68 +22,37 @@ EMPTY = ("", "na", "n/a", "null", "none", "-")
 """What cells say that hold nothing."""
 _NOT_FINITE = ("nan", "inf", "-inf", "infinity", "-infinity")
 """Texts that stand for numbers JSON does not have."""
+SETTINGS = "hparams.yaml"
+"""What Lightning writes beside its logs."""
+_ENTRY = re.compile(r"([A-Za-z_][\w./-]*):[ \t]+(\S.*)")
 UNFINISHED = "unfinished, as a process that was killed leaves it: not read"
 """What is said of the last record of a file, or its last line."""
 
 
 class Point(NamedTuple):
-    """What was logged at one moment.
+    """What was logged at one moment, by key."""
 
-    Attributes
-    ----------
-    row : int
-        Line or record of the file, from 1.
-    values : mapping of str to float or str
-        By key; what is missing is not there.
-    missing : frozenset of str
-        Keys that were logged with nothing that could be a number: null, an empty cell, a list or true.
-    """
-
-    row: int
+    row: int  # line or record of the file, from 1
     values: Mapping[str, Value]
-    missing: frozenset[str] = frozenset()
+    missing: frozenset[str] = frozenset()  # logged with no number or text: null, an empty cell, a list, true
 
 
 @dataclass(frozen=True)
 class LoggedRun:
-    """One run, or one file of several runs that a key tells apart.
+    """One run, or one file of several runs that a key tells apart."""
 
-    Attributes
-    ----------
-    tool : str
-        One of `TOOLS`.
-    why : str
-        By what it was recognised.
-    name : str
-        As the tool calls it, or as its file or folder is called.
-    path : str
-        Where it stands.
-    points : tuple of Point
-        In the order of the file.
-    settings : mapping of str to str
-        Hyperparameters that were logged with it.
-    remarks : mapping of str to str
-        What of its files is not read, and why.
-    passed_over : tuple of str
-        Columns of its file that are no runs.
-    """
-
-    tool: str
-    why: str
-    name: str
+    tool: str  # one of `TOOLS`
+    why: str  # by what it was recognised
+    name: str  # as the tool calls it, or as its file or folder is called
     path: str
-    points: tuple[Point, ...]
-    settings: Mapping[str, str] = field(default_factory=dict)
-    remarks: Mapping[str, str] = field(default_factory=dict)
-    passed_over: tuple[str, ...] = ()
+    points: tuple[Point, ...]  # in the order of the file
+    settings: Mapping[str, str] = field(default_factory=dict)  # hyperparameters that were logged with it
+    remarks: Mapping[str, str] = field(default_factory=dict)  # what of its files is not read, and why
+    passed_over: tuple[str, ...] = ()  # columns of its file that are no runs
 
     def logged_keys(self) -> dict[str, int]:
         """The keys with how many points have them, in the order in which they first occur."""
-        found: dict[str, int] = {}
-        for point in self.points:
-            for key in point.values:
-                found[key] = found.get(key, 0) + 1
-        return found
+        return Counter(key for point in self.points for key in point.values)
 
     def keys_of(self, name: str) -> list[str]:
         """The key of that name, or else those that end with it, also where it was logged without a value."""
@@ -138,6 +110,53 @@ def value_of(content: object) -> Value | None:
         return float(content)
     except OverflowError:
         return math.copysign(math.inf, content)
+
+
+def leaves(content: Any, prefix: str = "") -> Iterator[tuple[str, Value | None]]:
+    """Numbers and texts of an object, those of objects within by keys that are joined by ``/``.
+
+    What is neither, and stands where one could, is None; what is no object holds none.
+    """
+    for key, item in content.items() if isinstance(content, dict) else ():
+        if isinstance(item, dict):
+            yield from leaves(item, f"{prefix}{key}/")
+        else:
+            yield f"{prefix}{key}", value_of(item)
+
+
+def settings_of(content: Any) -> dict[str, str]:
+    """The same as hyperparameters, without what is missing, and what W&B keeps for itself."""
+    told = {key: shown(value) for key, value in leaves(content) if value is not None}
+    return {key: value for key, value in told.items() if key.partition("/")[0] != "_wandb"}
+
+
+def load_json(text: str, path: object, row: int | None = None) -> Any:
+    """What a JSON text says; NaN and infinities are read as Python writes them, all numbers as floats."""
+    try:
+        return json.loads(text, parse_int=float)
+    except RecursionError as error:
+        raise InvalidInputError("is nested too deeply to be read", at(path, row)) from error
+    except ValueError as error:
+        raise InvalidInputError(f"is no JSON ({error})", at(path, row)) from error
+
+
+def read_flat(path: Path) -> dict[str, str]:
+    """Keys at the margin of a YAML file and their scalar values; what is nested or a list is left out."""
+    found = {}
+    for line in log_text(path).split("\n"):
+        match = _ENTRY.fullmatch(line.rstrip())
+        if match is None or match[2][0] in "[{&*!|>#":
+            continue
+        value = match[2].strip()
+        if len(value) > 1 and value[0] == value[-1] and value[0] in "'\"":
+            value = value[1:-1].replace("''", "'")
+        found[match[1]] = value
+    return found
+
+
+def flat_settings(folder: Path) -> dict[str, str]:
+    """The hyperparameters that Lightning has written into a folder, if it has."""
+    return read_flat(folder / SETTINGS) if (folder / SETTINGS).is_file() else {}
 
 
 def figure_of(value: Value | None) -> float | None:

@@ -14,15 +14,6 @@ from depl.models.foundation.wording import counted
 from depl.models.tool_logs.epochs import EPOCH_KEYS, STEP_KEYS, Clock, clock_of, epochs_of
 from depl.models.tool_logs.finding import ToolLog
 from depl.models.tool_logs.points import LoggedRun, Point, figure_of, shown
-from depl.models.tool_logs.stages import (
-    HINT,
-    SETTING,
-    Stages,
-    read_stages,
-    schedule_of,
-    stages_by_pattern,
-    stages_for,
-)
 from depl.models.traces.files import assembled
 from depl.models.traces.log_rules import (
     Line,
@@ -40,10 +31,17 @@ from depl.models.traces.lost import (
     shorter,
     with_ledgers,
 )
+from depl.models.traces.stages import (
+    HINT,
+    SETTING,
+    Stages,
+    place_in,
+    read_stages,
+    stages_by_pattern,
+    stages_for,
+)
 from depl.models.traces.table import Traces
 
-HPARAMS = "hparams"
-"""Where ``--stages-from`` may find the stages."""
 _LISTED = 12
 """Keys that a refusal lists at most, so that what to do is still seen: set by hand."""
 
@@ -68,9 +66,7 @@ class Choices:
     every : int, optional
         The loss stands at every so manyth epoch alone, which is then an epoch of the traces.
     stages : sequence of str
-        As `depl.models.tool_logs.stages.stages_by_pattern`.
-    stages_from : str, optional
-        `HPARAMS`.
+        As `depl.models.traces.stages.stages_by_pattern`.
     model, cluster : str, optional
         Keys of model and cluster of each epoch, or hyperparameters; ``model`` and ``cluster`` unless given.
     cluster_name : str, optional
@@ -99,7 +95,6 @@ class Choices:
     steps_per_epoch: int | None = None
     every: int | None = None
     stages: Sequence[str] = ()
-    stages_from: str | None = None
     model: str | None = None
     cluster: str | None = None
     cluster_name: str | None = None
@@ -137,21 +132,24 @@ class RunReader:
 
     def read(self, run: LoggedRun, notes: list[Note]) -> list[Traces]:
         """The tables of the trainings of one run; none if it is dropped."""
-        choices, loss = self.choices, key_of(run, self.choices.loss) or self.choices.loss
+        choices, loss = self.choices, self._key(run, self.choices.loss, "loss")
         self.decided["loss"][loss] += 1
         points, epochs = self._every_so_many(run, *self._epochs(run, loss), loss)
         stages = self._stages(run)
-        places = [("", "")] * len(points) if stages is not None else self._by_keys(run, points, epochs, loss)
-        accuracy = None if choices.accuracy is None else self._accuracy(run, choices.accuracy)
+        if stages is None:
+            places = self._by_keys(run, points, epochs, loss)
+        else:
+            places = [place_in(stages, max(epoch, 1)) for epoch in epochs]
+        accuracy = None if choices.accuracy is None else self._key(run, choices.accuracy, "accuracy")
         known = {loss, accuracy, *self.keys}
         lines = []
-        for point, epoch, (model, cluster) in zip(points, epochs, places, strict=True):
+        for point, epoch, place in zip(points, epochs, places, strict=True):
             empty, metrics = loss in point.missing, dict[str, float]()
             value = math.nan if empty else _figure(run, point, loss)
             if accuracy is not None and not empty:
                 metrics["accuracy"] = _figure(run, point, accuracy) / (100 if choices.percent else 1)
             unread = {key: value for key, value in point.values.items() if key not in known}
-            lines.append(Line(epoch, point.row, loss, value, empty, model, cluster, metrics, unread))
+            lines.append(Line(epoch, point.row, loss, value, empty, *place, metrics, unread))
         if max(epochs) == 0:  # it ended in its first epoch, which has no loss then
             lines.append(replace(lines[-1], epoch=1, loss=math.nan, empty=True))
         found = kept_lines(run.path, run.name, lines, notes, choices.on_missing, choices.on_repeated)
@@ -161,19 +159,14 @@ class RunReader:
         """The table of one training, its lines in the order of epochs."""
         epochs = [line.epoch for line in lines]
         _require_every(run, epochs)
-        columns: dict[str, list[Any]] = {"run": [name] * len(lines), "epoch": epochs}
-        columns["loss"] = [line.loss for line in lines]
-        pairs = [(line.model, line.cluster) for line in lines]
-        if stages is not None:
-            schedule, last = schedule_of(stages, max(epochs[-1], 1)), epochs[-1]
-            if len(schedule) < last:
-                message = f"has {last} epochs, its stages {len(schedule)}: give the rest by --stages"
+        counts = [count for *_, count in stages or () if count is not None]
+        if stages and len(counts) == len(stages):
+            if sum(counts) < epochs[-1]:
+                message = f"has {epochs[-1]} epochs, its stages {sum(counts)}: give the rest by --stages"
                 raise InvalidInputError(message, run.path)
-            pairs = [schedule[max(epoch, 1) - 1] for epoch in epochs]
-            counts = [count for *_, count in stages if count is not None]
-            if len(counts) == len(stages):
-                self.planned[name] = sum(counts)
-        columns["model"], columns["cluster"] = map(list, zip(*pairs, strict=True))
+            self.planned[name] = sum(counts)
+        columns: dict[str, list[Any]] = {"run": [name] * len(lines), "epoch": epochs}
+        columns |= {key: [getattr(line, key) for line in lines] for key in ("loss", "model", "cluster")}
         columns |= {metric: [line.metrics[metric] for line in lines] for metric in lines[0].metrics}
         return assembled(run.path, [line.row for line in lines], columns, {})
 
@@ -221,7 +214,6 @@ class RunReader:
         points = _with_missing(run, loss, points, clock)
         clock = clock_of(run, points, *told)
         self.keys.add(clock.key)
-        self._require_alike(run, "the loss", loss, "--loss KEY, one key for all")
         self._require_alike(run, "the epoch", clock.key, "--epoch KEY, one key for all")
         way = "--epoch KEY, a key that counts epochs"
         self._require_alike(run, "steps of an epoch", clock.steps, way)
@@ -266,13 +258,13 @@ class RunReader:
             )
         return points, epochs
 
-    def _accuracy(self, run: LoggedRun, name: str) -> str:
-        """The key of the accuracy, one for all runs."""
+    def _key(self, run: LoggedRun, name: str, what: str) -> str:
+        """The key of the loss or of an accuracy, one for all runs."""
         found = key_of(run, name)
         if found is None:
             message = f"nothing is logged under {name!r}; {advice(name, list(run.logged_keys()))}"
             raise InvalidInputError(message, run.path)
-        self._require_alike(run, "the accuracy", found, "--accuracy KEY, one key for all")
+        self._require_alike(run, f"the {what}", found, f"--{what} KEY, one key for all")
         return found
 
     def _by_keys(
@@ -310,28 +302,24 @@ class RunReader:
     def _stages(self, run: LoggedRun) -> Stages | None:
         """The stages of a run where they are told, and not by keys that are logged with every epoch."""
         choices, found = self.choices, stages_for(run.name, self.by_pattern)
-        keys = {"--model": choices.model, "--cluster": choices.cluster}
-        keys["--cluster-name"] = choices.cluster_name
-        also = [option for option, key in keys.items() if key is not None]
-        source = "--stages" if found is not None else "--stages-from"
-        if also and (found is not None or choices.stages_from is not None):
-            way = ", or narrow the pattern" if found is not None else ""
+        keys = {
+            "--model": choices.model,
+            "--cluster": choices.cluster,
+            "--cluster-name": choices.cluster_name,
+        }
+        also = " and ".join(option for option, key in keys.items() if key is not None)
+        if found is not None and also:
             message = (
-                f"run {run.name!r} has its stages by {source} and is to be told by {' and '.join(also)}, "
-                f"too: give one of them{way}"
+                f"run {run.name!r} has its stages by --stages and is to be told by {also}, too: give one of "
+                "them, or narrow the pattern"
             )
-            raise InvalidInputError(message, source)
+            raise InvalidInputError(message, "--stages")
         if found is not None:
             self.decided["stages told by"]["--stages"] += 1
-            return found
-        if SETTING in run.settings and (choices.stages_from is not None or not (choices.stages or also)):
+        elif SETTING in run.settings and not also:
             self.decided["stages told by"][f"the hyperparameter {SETTING!r}"] += 1
-            return read_stages(run.settings[SETTING], f"{run.path}, hyperparameter {SETTING}")
-        if choices.stages_from is not None:
-            there = ", ".join(run.settings) or "none"
-            message = f"run {run.name!r} has no hyperparameter {SETTING!r}; there are {there}: use --stages"
-            raise InvalidInputError(message, run.path)
-        return None
+            found = read_stages(run.settings[SETTING], f"{run.path}, hyperparameter {SETTING}")
+        return found
 
 
 def _with_missing(run: LoggedRun, loss: str, points: Sequence[Point], clock: Clock) -> list[Point]:

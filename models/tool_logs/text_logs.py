@@ -14,15 +14,18 @@ from pathlib import Path
 from typing import Any
 
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.tool_logs.json_text import leaves, load_json, read_flat, settings_of
 from depl.models.tool_logs.points import (
     EMPTY,
     LoggedRun,
     Point,
     Value,
     figure_of,
+    flat_settings,
+    leaves,
+    load_json,
     merged,
     point_of,
+    settings_of,
     shown,
     value_of,
 )
@@ -38,8 +41,6 @@ from depl.models.traces.sheets import (
     unpacked,
 )
 
-SETTINGS = "hparams.yaml"
-"""What Lightning writes beside its logs."""
 _HEADS = ("hparams", "hyperparameters", "config", "params", "settings")
 """A line whose keys lie below one of these tells the settings of the run."""
 _CLOCKS = ("_step", "_runtime", "_timestamp")
@@ -121,7 +122,7 @@ def read_lines(path: Path, tool: str | None = None) -> Iterator[LoggedRun]:
     yield LoggedRun("jsonl", path.name, name, str(path), tuple(kept), settings)
 
 
-def read_json(path: Path, _tool: str | None = None) -> Iterator[LoggedRun]:
+def read_json(path: Path, tool: str | None = None) -> Iterator[LoggedRun]:
     """The run of a JSON file."""
     content = load_json(log_text(path), path)
     name, place, settings = unpacked(path).stem, str(path), dict[str, str]()
@@ -166,11 +167,6 @@ def read_table(path: Path, tool: str | None = None) -> Iterator[LoggedRun]:
         point_of(row.number, ((k, v) for k, v in _values(named, row.cells) if k)) for row in sheet.rows
     )
     yield LoggedRun(tool, why, name, str(path), points, settings)
-
-
-def flat_settings(folder: Path) -> dict[str, str]:
-    """The hyperparameters that Lightning has written into a folder, if it has."""
-    return read_flat(folder / SETTINGS) if (folder / SETTINGS).is_file() else {}
 
 
 def _points(path: Path, objects: Objects) -> tuple[Point, ...]:

@@ -1,16 +1,14 @@
 """Counterfactual recordings: from one beginning, the switch after each of several epochs, all really trained.
 
 Every seed trains the model of a first stage; at each *switch epoch* s a branch goes on with the model of a
-second stage, to the same last epoch. A policy that decides after every epoch when to switch and when to stop
-can then be followed on real training: the losses that it sees and those that come of its decision are there.
-
-The file is an ordinary one (`depl.models.traces.files`) with one run per branch, named ``SEED/SWITCH``:
-``17/12`` is the branch of seed 17 that trains its first 12 epochs in the first stage. Branches of one seed
-repeat their common beginning, so that each of them is a whole run to every reader; compressed, the repeated
-part takes hardly any space. They are not independent of each other: the seeds are.
+second stage, to the same last epoch, so that a policy can be followed on real training (docs/traces.rst). The
+file is an ordinary one (`depl.models.traces.files`) with one run per branch: ``17/12`` is the branch of seed
+17 that trains its first 12 epochs in the first stage, and repeats the common beginning. Branches of one seed
+are not independent of each other: the seeds are.
 """
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -62,27 +60,19 @@ class Counterfactuals:
         InvalidInputError
             If there is no such seed or switch epoch.
         """
+        if seed not in self.seeds:
+            raise InvalidInputError(f"there is no seed {seed!r}; {advice(seed, self.seeds)}", ".seed")
         if switch_epoch not in self.switch_epochs:
             there = ", ".join(map(str, self.switch_epochs))
             message = f"there is no branch of epoch {switch_epoch}; there are {there}"
             raise InvalidInputError(message, ".switch_epoch")
-        branch: Numbers = self.table[self._place(seed), self.switch_epochs.index(switch_epoch)]
+        branch: Numbers = self.table[self.seeds.index(seed), self.switch_epochs.index(switch_epoch)]
         return branch
 
     def first_stage(self, seed: str) -> Numbers:
-        """Losses of a seed as long as it has not switched, shape (last switch epoch + 1,) [loss].
-
-        Raises
-        ------
-        InvalidInputError
-            If there is no such seed.
-        """
-        return self.table[self._place(seed), -1, : self.switch_epochs[-1] + 1]
-
-    def _place(self, seed: str) -> int:
-        if seed not in self.seeds:
-            raise InvalidInputError(f"there is no seed {seed!r}; {advice(seed, self.seeds)}", ".seed")
-        return self.seeds.index(seed)
+        """Losses of a seed as long as it has not switched, shape (last switch epoch + 1,) [loss]."""
+        last = self.switch_epochs[-1]
+        return self.losses(seed, last)[: last + 1]
 
 
 def branch_name(seed: int | str, switch_epoch: int) -> str:
@@ -107,10 +97,10 @@ def read_counterfactuals(traces: Traces, metric: str = "loss") -> Counterfactual
         or has other stages or another last epoch than the first run; if a seed lacks a branch that another
         one has; or if branches of one seed differ before their switch. The path names column and row.
     """
-    places: dict[Branch, int] = {}
-    stages, last = _branch(traces, 0)[1], int(traces.last_epochs[0])
-    for index, (name, end) in enumerate(zip(traces.runs, traces.last_epochs.tolist(), strict=True)):
-        branch, own = _branch(traces, index)
+    told = [_branch(traces, index) for index in range(len(traces.runs))]
+    places = {branch: index for index, (branch, _) in enumerate(told)}
+    stages, last = told[0][1], int(traces.last_epochs[0])
+    for index, (name, (_, own), end) in enumerate(zip(traces.runs, told, traces.last_epochs, strict=True)):
         if own != stages:
             trains, first = (
                 ", then ".join(f"{model} on {site}" for model, site in two) for two in (own, stages)
@@ -120,13 +110,16 @@ def read_counterfactuals(traces: Traces, metric: str = "loss") -> Counterfactual
         if end != last:
             message = f"{name!r} ends at epoch {end}, others at {last}; cut the longer"
             raise _refused(traces, index, message, "epoch")
-        places[branch] = index
     seeds = tuple(dict.fromkeys(seed for seed, _ in places))
     switches = tuple(sorted({switch for _, switch in places}))
-    matrix = traces.matrix(metric)
     for seed in seeds:
-        _require_one_beginning(traces, matrix, seed, switches, places)
-    table = matrix[[[places[seed, switch] for switch in switches] for seed in seeds]]
+        lacking = next((switch for switch in switches if (seed, switch) not in places), None)
+        if lacking is not None:
+            here = next(index for (name, _), index in places.items() if name == seed)
+            message = f"seed {seed!r} has no branch of epoch {lacking}, as others have; add or drop branches"
+            raise _refused(traces, here, message)
+    table = traces.matrix(metric)[[[places[seed, switch] for switch in switches] for seed in seeds]]
+    _require_one_beginning(traces, table, seeds, switches, places)
     table.flags.writeable = False
     return Counterfactuals(seeds, switches, stages, table)
 
@@ -135,43 +128,40 @@ def _branch(traces: Traces, index: int) -> tuple[Branch, Stages]:
     """Seed and switch epoch of a run by its name, and the two stages that it trained."""
     name, schedule = traces.runs[index], traces.schedules[index]
     match = _BRANCH.fullmatch(name)
+    changes = [epoch for epoch, (one, other) in enumerate(pairwise(schedule), start=1) if one != other]
     if match is None:
         message = (
             f"{name!r} is no branch: its name must be SEED/SWITCH with the epoch after which it switches, "
             "such as '17/12'; rename the run"
         )
-        raise _refused(traces, index, message)
-    changes = [epoch for epoch, (one, other) in enumerate(pairwise(schedule), start=1) if one != other]
-    if len(changes) != 1:
+    elif len(changes) != 1:
         message = f"{name!r} has {counted(len(changes) + 1, 'stage')}, not 2: a branch switches once"
-        raise _refused(traces, index, message, "model")
-    if changes[0] != int(match[2]):
+    elif changes[0] != int(match[2]):
         message = f"{name!r} switches after epoch {changes[0]}, not {match[2]}; rename the run"
-        raise _refused(traces, index, message)
-    return (match[1], int(match[2])), (schedule[0], schedule[-1])
+    else:
+        return (match[1], changes[0]), (schedule[0], schedule[-1])
+    raise _refused(traces, index, message)
 
 
 def _require_one_beginning(
-    traces: Traces, matrix: Numbers, seed: str, switches: tuple[int, ...], places: dict[Branch, int]
+    traces: Traces,
+    table: Numbers,
+    seeds: Sequence[str],
+    switches: Sequence[int],
+    places: Mapping[Branch, int],
 ) -> None:
-    """Refuse a seed that lacks a branch, or whose branches are not alike as long as they train alike."""
-    lacking = next((switch for switch in switches if (seed, switch) not in places), None)
-    if lacking is not None:
-        here = next(index for (name, _), index in places.items() if name == seed)
-        message = f"seed {seed!r} has no branch of epoch {lacking}, as others have; add or drop branches"
-        raise _refused(traces, here, message)
-    stem = matrix[places[seed, switches[-1]]]
-    for switch in switches[:-1]:
-        index = places[seed, switch]
-        differs = (matrix[index] != stem) & ~(np.isnan(matrix[index]) & np.isnan(stem))
-        if differs[: switch + 1].any():
-            epoch = int(np.argmax(differs))
-            message = (
-                f"{branch_name(seed, switch)!r} and {branch_name(seed, switches[-1])!r} do not begin alike: "
-                f"after epoch {epoch} one has {matrix[index, epoch]:g} and the other {stem[epoch]:g}; "
-                "branches of one seed share every epoch before the switch, to the last digit"
-            )
-            raise _refused(traces, index, message, "loss", epoch)
+    """Refuse a seed whose branches are not alike as long as they train alike."""
+    stems = table[:, -1:]
+    differs = (table != stems) & ~(np.isnan(table) & np.isnan(stems))
+    differs &= np.arange(table.shape[2]) <= np.array(switches)[:, None]
+    for seed, place, epoch in np.argwhere(differs)[:1].tolist():
+        one, other = (branch_name(seeds[seed], switch) for switch in (switches[place], switches[-1]))
+        message = (
+            f"{one!r} and {other!r} do not begin alike: after epoch {epoch} one has "
+            f"{table[seed, place, epoch]:g} and the other {stems[seed, 0, epoch]:g}; branches of one seed "
+            "share every epoch before the switch, to the last digit"
+        )
+        raise _refused(traces, places[seeds[seed], switches[place]], message, "loss", epoch)
 
 
 def _refused(

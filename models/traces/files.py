@@ -34,8 +34,6 @@ _LONGEST_NAME = 1000
 """Characters of the name of a run, model or cluster: every row takes the space of the longest."""
 _MISSING = -(2**31)
 """What stands for NaN in npz files among whole numbers."""
-_ENDS = {**dict.fromkeys(_NAMES, "_names"), **dict.fromkeys(("loss", *METRICS), "_decimals")}
-_FIXED = {"format": "depl-traces", "version": "1"}
 
 
 def read_traces(path: str | Path) -> Traces:
@@ -165,19 +163,10 @@ def _read(sheet: Sheet, row: int, column: str, cell: str) -> float:
 def _of_archive(path: str | Path) -> Traces:
     """The columns of an npz file as arrays, and where it is wrong the column and the row, from 0."""
     content = read_npz_arrays(path)
-    for name, ours in _FIXED.items():
-        if str(content.get(name, ours)) != ours:
-            message = f"is {str(content[name])!r}; {ours!r} is read here, and nothing newer"
-            raise InvalidInputError(message, f"{path}, {name}")
-    for name in COLUMNS:
-        if name not in content:
-            raise InvalidInputError(f"there is no column {name!r}", str(path))
-    known = [*_FIXED, "provenance", "epoch", *_ENDS, *(name + end for name, end in _ENDS.items())]
-    for name in content:
-        if name not in known:
-            raise InvalidInputError(f"unknown array; {advice(name, sorted(known))}", f"{path}, {name}")
+    if missing := [name for name in COLUMNS if name not in content]:
+        raise InvalidInputError(f"there is no column {missing[0]!r}", str(path))
     try:
-        columns = {name: _unpacked(content, name) for name in (*_ENDS, "epoch") if name in content}
+        columns = {name: _unpacked(content, name) for name in (*COLUMNS, *METRICS) if name in content}
         metrics = {name: columns.pop(name) for name in METRICS if name in columns}
         provenance = decode(str(content.get("provenance", "{}")), dict[str, str])
         return Traces(**columns, metrics=metrics, provenance=provenance)
@@ -185,27 +174,23 @@ def _of_archive(path: str | Path) -> Traces:
         column, row = place_of(error)
         place = at(path, column=column.replace("$", "provenance"))
         raise InvalidInputError(error.message, place if row is None else f"{place}, row {row}") from error
+    except (ArithmeticError, IndexError, TypeError, ValueError) as error:
+        raise InvalidInputError(f"is no npz file of columns ({error})", str(path)) from error
 
 
 def _unpacked(content: Mapping[str, NDArray[Any]], name: str) -> NDArray[Any]:
     """A column, without the two conventions by which files are smaller."""
-    column, more = content[name], name + _ENDS.get(name, "")
-    told = content.get(more) if name in _ENDS else None
-    if told is None:
+    column, decimals = content[name], content.get(f"{name}_decimals")
+    if decimals is None and f"{name}_names" not in content:
         return column
-    if name in _NAMES and (told.ndim != 1 or told.dtype.kind != "U"):
-        raise InvalidInputError("must be a row of names", f".{more}")
-    if name not in _NAMES and str(told) not in map(str, range(16)):
-        raise InvalidInputError(f"must be a whole number from 0 to 15, not {str(told)[:40]}", f".{more}")
-    whole = column.dtype.kind in "iu"
-    if name not in _NAMES:
-        if whole:
-            return np.where(column == _MISSING, np.nan, column / 10.0 ** int(str(told)))
-        message = f"holds {column.dtype}, not the whole numbers that decimals go with"
-    elif not whole or (column.size and not 0 <= column.min() <= column.max() < len(told)):
-        message = f"must hold indices of the {len(told)} names"
-    elif column.size * told.dtype.itemsize > LARGEST_FILE:
+    if column.dtype.kind not in "iu":
+        raise InvalidInputError(f"holds {column.dtype}, not the whole numbers that these go with", f".{name}")
+    if decimals is not None:
+        return np.where(column == _MISSING, np.nan, column / 10.0 ** int(decimals))
+    names = content[f"{name}_names"]
+    if column.size * names.dtype.itemsize > LARGEST_FILE:
         message = f"needs more than {LARGEST_FILE >> 20} MiB with its names; take shorter ones"
-    else:
-        return np.asarray(told[column])
-    raise InvalidInputError(message, f".{name}")
+        raise InvalidInputError(message, f".{name}")
+    if column.size and not 0 <= column.min() <= column.max() < len(names):
+        raise InvalidInputError(f"must hold indices of the {len(names)} names", f".{name}")
+    return np.asarray(names[column])

@@ -1,14 +1,10 @@
-r"""Fingerprints of runs: whether a run is one that was seen before, under whatever name.
+"""Fingerprints of runs: whether a run is one that was seen before, under whatever name.
 
 An instance keeps the losses of its runs in short, each as a whole number of units, and runs that claim to be
-fresh are compared with them and with one another. Go through the epochs that two runs both have. An epoch
-counts 1 where the losses agree to within ``half_width`` units, -1 where they do not, and nothing where they
-agree but the loss has not moved since the epoch recorded before. The runs are the same where this sum ever
-reaches `Comparison.needed`, as they stand or counted one epoch off.
-
-If two different runs agree in an epoch with probability at most p, whatever the epochs before were, the sum
-reaches n with probability at most (p / (1 - p))\ :sup:`n` (gambler's ruin). That p bounds real trainings
-cannot be proved. It is measured, and what is not found is listed: docs/estimation.rst.
+fresh are compared with them and with one another. Of the epochs that two runs both have one counts 1 where
+the losses agree to within ``half_width`` units, -1 where they do not, and nothing where they agree but the
+loss has not moved since the epoch recorded before. The runs are the same where this sum ever reaches
+`Comparison.needed`, as they stand or counted one epoch off. Why, and what is not found: docs/estimation.rst.
 """
 
 import math
@@ -104,27 +100,13 @@ class Repeat(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Runs that claim to be fresh, against known ones and each other.
+    """Runs that claim to be fresh, against known ones and each other."""
 
-    Attributes
-    ----------
-    repeats : tuple of Repeat
-        At most one for each run, the most alike.
-    needed : int or None
-        How many epochs more must agree than differ; None where losses are too coarse to tell runs at all.
-    countable : ndarray of int
-        How many epochs of each run would count for it if it were repeated, one entry per run.
-    untold : tuple of str
-        Known runs with fewer epochs that count than needed.
-    resolution : float
-        The last decimal that the fresh losses are known to; 0 where they are not rounded [loss].
-    """
-
-    repeats: tuple[Repeat, ...]
-    needed: int | None
-    countable: Counts
-    untold: tuple[str, ...]
-    resolution: float
+    repeats: tuple[Repeat, ...]  # at most one for each run, the most alike
+    needed: int | None  # more epochs that must agree than differ; None where losses are too coarse for any
+    countable: Counts  # how many epochs of each run would count for it if it were repeated
+    untold: tuple[str, ...]  # known runs with fewer epochs that count than needed
+    resolution: float  # the last decimal that the fresh losses are known to; 0 where not rounded [loss]
 
 
 def recorded_epochs(last: int) -> list[int]:

@@ -41,42 +41,24 @@ OnRepeated = Literal["refuse", "last", "first"]
 class What(StrEnum):
     """What was done with something in a file that is not as the table wants it."""
 
-    SHORTER = "shorter"
-    """The run ends before the longest one; kept."""
-    STOPPED = "stopped"
-    """The run has no loss from here on; ended before it."""
-    DIVERGED = "diverged"
-    """The loss is NaN or infinite from here on; the run ended before it."""
-    DROPPED = "dropped"
-    """The run is left out, because of a missing loss."""
-    REPEATED = "repeated"
-    """The epoch was logged again, or goes as training went back before it; the line does not count."""
-    SECOND = "second training"
-    """The run begins again at its first epoch; what follows is a run of its own."""
-    PASSED_OVER = "passed over"
-    """The line or column is not read."""
+    SHORTER = "shorter"  # the run ends before the longest one; kept
+    STOPPED = "stopped"  # the run has no loss from here on; ended before it
+    DIVERGED = "diverged"  # the loss is NaN or infinite from here on; the run ended before it
+    DROPPED = "dropped"  # the run is left out, because of a missing loss
+    REPEATED = (
+        "repeated"  # the epoch was logged again, or training went back before it; the line does not count
+    )
+    SECOND = "second training"  # the run begins again at its first epoch; what follows is a run of its own
+    PASSED_OVER = "passed over"  # the line or column is not read
 
 
 class Note(NamedTuple):
-    """One thing that was done.
-
-    Attributes
-    ----------
-    what : What
-    text : str
-        A sentence.
-    run : str
-        Name of the run; empty where it is about a column.
-    row : int, optional
-        Row of the file.
-    diverged : bool
-        Whether a loss is NaN or infinite there.
-    """
+    """One thing that was done with a run or a line of it; ``diverged`` if a loss is NaN or infinite there."""
 
     what: What
-    text: str
-    run: str = ""
-    row: int | None = None
+    run: str
+    row: int
+    why: str = ""  # of a run that was dropped or ended
     diverged: bool = False
 
 
@@ -137,12 +119,10 @@ class Training:
     lines: list[Line] = field(default_factory=list)
     repeats: list[Repeat] = field(default_factory=list)
     beyond: Line | None = None
-    _begun: int = sys.maxsize
+    _begun: int = sys.maxsize  # the least and the greatest epoch with a loss, and the greatest one at all
     _reached: int = -1
     _greatest: int = -1
-    """The least and the greatest epoch with a loss, and the greatest one at all."""
-    _empty: dict[int, Line] = field(default_factory=dict)
-    """Lines without a loss since the last one with a loss that lead to the next one: their epochs ascend."""
+    _empty: dict[int, Line] = field(default_factory=dict)  # since the last loss, ascending to the next one
 
     def repeat(self, line: Line) -> Repeat | None:
         """What a line repeats, if anything."""
@@ -152,40 +132,30 @@ class Training:
         return Repeat(line, there, self._begun, self._reached)
 
     def add(self, line: Line) -> None:
-        """Add the next line."""
-        self.lines.append(line)
+        """Add the next line; a repeat drops the old branch from there, or from the empty lines before it."""
         again, epoch = self.repeat(line), line.epoch
+        self.lines.append(line)
+        while self._empty and next(reversed(self._empty)) >= epoch:
+            self._empty.popitem()
         if again is not None:
-            self._go_back(again)
+            self.first_branch = dict(self.branch) if self.first_branch is None else self.first_branch
+            self.repeats.append(again)
+            start = next(iter(self._empty), epoch)
+            at_end = start == self._greatest  # as where every epoch is evaluated twice
+            for place in [start] if at_end else [place for place in self.branch if place >= start]:
+                del self.branch[place]
+            self.branch |= self._empty
+            self._reached = self._greatest = epoch
         elif not line.empty and self.beyond is None and self.repeats and epoch > self.repeats[0].reached:
             self.beyond = line
         self._greatest = max(self._greatest, epoch)
         if line.empty:
-            self._drop_empty_from(epoch)
             self._empty[epoch] = line
             self.branch.setdefault(epoch, line)
-            return
-        self.branch[epoch] = line
-        self._begun, self._reached = min(self._begun, epoch), max(self._reached, epoch)
-        self._empty = {}
-
-    def _drop_empty_from(self, epoch: int) -> None:
-        while self._empty and next(reversed(self._empty)) >= epoch:
-            self._empty.popitem()
-
-    def _go_back(self, again: Repeat) -> None:
-        """Drop the old branch from this epoch on, or from those without a loss that led to it."""
-        if self.first_branch is None:
-            self.first_branch = dict(self.branch)
-        self.repeats.append(again)
-        epoch = again.line.epoch
-        self._drop_empty_from(epoch)
-        start = next(iter(self._empty), epoch)
-        at_end = start == self._greatest
-        for place in [start] if at_end else [place for place in self.branch if place >= start]:
-            del self.branch[place]
-        self.branch |= self._empty
-        self._reached = self._greatest = epoch
+        else:
+            self.branch[epoch] = line
+            self._begun, self._reached = min(self._begun, epoch), max(self._reached, epoch)
+            self._empty = {}
 
 
 def trainings(lines: Iterable[Line]) -> list[Training]:
@@ -202,10 +172,7 @@ def trainings(lines: Iterable[Line]) -> list[Training]:
 def ledgers(notes: Sequence[Note]) -> dict[str, dict[str, str]]:
     """The runs that were lost by what was done, as the provenance keeps them (`depl.models.traces.lost`)."""
     kinds = {LOST: (What.DROPPED,), ENDED: (What.DIVERGED, What.STOPPED)}
-    return {
-        key: {note.run: note.text.removeprefix(f"run {note.run!r} ") for note in notes if note.what in whats}
-        for key, whats in kinds.items()
-    }
+    return {key: {note.run: note.why for note in notes if note.what in whats} for key, whats in kinds.items()}
 
 
 def kept_lines(
@@ -227,12 +194,14 @@ def kept_lines(
     for place, part in enumerate(found, start=1):
         name = run if place == 1 else f"{run} (training {place})"
         if part.follows is not None:
-            row = part.follows.line.row
-            text = f"run {run!r} begins again in row {row}: from there on it is run {name!r}"
-            notes.append(Note(What.SECOND, text, name, row))
-        first = on_repeated != "last" and part.first_branch is not None
-        single = _single(name, part, part.first_branch or {} if first else part.branch, notes)
-        if whole := _whole(path, name, single, on_missing, notes):
+            notes.append(Note(What.SECOND, name, part.follows.line.row))
+        branch = part.branch if on_repeated == "last" else part.first_branch or part.branch
+        for line in part.lines:
+            counts = branch.get(line.epoch)
+            if counts is not line:
+                what = What.PASSED_OVER if line.empty and counts is not None else What.REPEATED
+                notes.append(Note(what, name, line.row))
+        if whole := _whole(path, name, [branch[epoch] for epoch in sorted(branch)], on_missing, notes):
             kept[name] = whole
     return kept
 
@@ -387,21 +356,6 @@ def _is_text(value: float | str) -> bool:
     return False
 
 
-def _single(run: str, part: Training, branch: dict[int, Line], notes: list[Note]) -> list[Line]:
-    """One line per epoch, ascending: the branch that counts."""
-    for line in part.lines:
-        counts = branch.get(line.epoch)
-        if counts is line:
-            continue
-        what, text = What.REPEATED, f"training went back before epoch {line.epoch} of run {run!r}"
-        if counts is not None:
-            what = What.PASSED_OVER if line.empty else What.REPEATED
-            had = "the loss of its epoch" if line.empty else f"epoch {line.epoch} of run {run!r} again"
-            text = f"row {counts.row} has {had}"
-        notes.append(Note(what, f"row {line.row} is passed over: {text}", run, line.row))
-    return [branch[epoch] for epoch in sorted(branch)]
-
-
 def _whole(path: str, run: str, lines: list[Line], on_missing: OnMissing, notes: list[Note]) -> list[Line]:
     """The lines of a run that count; none if it is dropped."""
     gap = next((index for index, line in enumerate(lines) if line.missing), None)
@@ -416,11 +370,11 @@ def _whole(path: str, run: str, lines: list[Line], on_missing: OnMissing, notes:
         if diverged:
             message += "; it then counts as a miss, as depl fit and depl certify are told"
         raise InvalidInputError(message, at(path, line.row, line.column))
-    place = f"no loss in epoch {line.epoch} (row {line.row})"
     if on_missing == "drop" or gap == 0:
-        what, text, kept = What.DROPPED, "is dropped", 0
+        what, done, kept = What.DROPPED, "is dropped", 0
     else:
         what = What.DIVERGED if diverged else What.STOPPED
-        text, kept = f"{what} and is ended", gap
-    notes.append(Note(what, f"run {run!r} {text}: {place}", run, line.row, diverged))
+        done, kept = f"{what} and is ended", gap
+    why = f"{done}: no loss in epoch {line.epoch} (row {line.row})"
+    notes.append(Note(what, run, line.row, why, diverged))
     return lines[:kept]

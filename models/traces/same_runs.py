@@ -16,8 +16,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.wording import counted
@@ -63,38 +61,20 @@ class Shared(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ToldApart:
-    """The runs of a table, each once.
+    """The runs of a table, each once."""
 
-    Attributes
-    ----------
-    traces : Traces
-        Without copies and beginnings of other runs.
-    repeats : tuple of Shared
-        Those, in the order of the table, each with the run that it is.
-    forks : tuple of Shared
-        Runs of ``traces`` that share their first epochs with an earlier one.
-    origins : tuple of (int or None)
-        One entry per run of ``traces``: runs with the same number share first epochs; None for no other.
-    untold : tuple of str
-        Runs that would not be told from a copy.
-    """
-
-    traces: Traces
-    repeats: tuple[Shared, ...]
-    forks: tuple[Shared, ...]
-    origins: tuple[int | None, ...]
-    untold: tuple[str, ...]
+    traces: Traces  # without copies and beginnings of other runs
+    repeats: tuple[Shared, ...]  # those, in the order of the table, each with the run that it is
+    forks: tuple[Shared, ...]  # runs of ``traces`` that share their first epochs with an earlier one
+    origins: tuple[int | None, ...]  # per run of ``traces``: those that share first epochs have one number
+    untold: tuple[str, ...]  # runs that would not be told from a copy
 
     @cached_property
     def once_per_schedule(self) -> Traces:
         """Of the runs of one schedule that share first epochs the first alone."""
-        seen: set[object] = set()
-        kept = []
-        for origin, schedule in zip(self.origins, self.traces.schedules, strict=True):
-            key = (origin, schedule)
-            kept.append(origin is None or key not in seen)
-            seen.add(key)
-        return self.traces if all(kept) else self.traces.select(np.array(kept))
+        pairs = list(zip(self.origins, self.traces.schedules, strict=True))
+        kept = [pair[0] is None or pairs.index(pair) == place for place, pair in enumerate(pairs)]
+        return self.traces if all(kept) else self.traces.select(kept)
 
     def said(self) -> list[tuple[str, str]]:
         """What was found, in words; empty if every run is one of its own and would be told from a copy."""
@@ -141,13 +121,12 @@ def told_apart(traces: Traces) -> ToldApart:
     """
     table = _Table(traces)
     runs, repeats, forks = len(traces.runs), dict[int, Shared](), dict[int, Shared]()
-    pairs = [(run, other) for run in range(1, runs) for other in table.same_as(run)]
-    same = coo_array((np.ones(len(pairs)), tuple(np.reshape(pairs, (-1, 2)).T.astype(int))), (runs, runs))
-    groups: dict[int, list[int]] = {}
-    for run, group in enumerate(connected_components(same, directed=False)[1].tolist()):
-        groups.setdefault(group, []).append(run)
+    groups: dict[int, set[int]] = {}
+    for run in range(runs):
+        group = {run}.union(*(groups[other] for other in table.same_as(run)))
+        groups |= dict.fromkeys(group, group)
     origins: dict[int, int] = {}
-    for group in groups.values():
+    for group in {min(group): group for group in groups.values()}.values():
         kept = table.kept(group, repeats)
         forks |= {run: table.fork(run, kept[:place]) for place, run in enumerate(kept) if place}
         if len(kept) > 1:
@@ -182,7 +161,7 @@ class _Table:
         near = np.flatnonzero(self._agreeing(run, np.arange(run), slice(1)).any(axis=1)).tolist()
         return [other for other in near if self._enough(run, other, self._shared(run, other))]
 
-    def kept(self, group: list[int], repeats: dict[int, Shared]) -> list[int]:
+    def kept(self, group: set[int], repeats: dict[int, Shared]) -> list[int]:
         """Of runs that are the same those that are none of another one; the others become repeats."""
         kept: list[int] = []
         for run in sorted(group, key=self._rank):

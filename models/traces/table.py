@@ -1,21 +1,13 @@
-"""The table of training traces: one row per run and epoch, in columns.
+"""The table of training traces: one row per run and epoch, in columns (docs/traces.rst).
 
 A *run* is one training with one seed. Epoch 0 is the evaluation before any training; its model and cluster
 are those of the first epoch, whose model is the one evaluated. A run begins at epoch 0, or at epoch 1 where
 the first evaluation was not kept, and has every epoch up to its last; runs may end at different epochs.
-Row ``k`` of a run says which model was trained where in epoch ``k``, and the loss ``l(k)`` after it.
-
-Besides ``loss`` a table may hold other metrics:
-
-``accuracy``, ``error_rate``
-    share of held-out examples that are classified rightly or wrongly, in [0, 1];
-``start_loss``, ``start_accuracy``, ``start_error_rate``
-    the same at the start of the epoch: after the switch to the epoch's model and before it is trained. The
-    jump of a switch, l^sw of Eq. (2), is ``start_loss`` of the epoch minus ``loss`` of the one before. NaN
-    where it was not evaluated.
+Row ``k`` of a run says which model was trained where in epoch ``k``, and the loss ``l(k)`` after it; metrics
+``start_...`` are those at the start of the epoch, after the switch to its model, NaN where not evaluated.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
@@ -83,18 +75,21 @@ class Traces(Shown):
 
     def __post_init__(self) -> None:
         """Convert, freeze and check every column."""
+        metrics = {name: _column(values, name) for name, values in self.metrics.items()}
         for name in COLUMNS:
-            object.__setattr__(self, name, _frozen(_converted(getattr(self, name), name)))
-        metrics = {name: _frozen(_converted(column, name)) for name, column in self.metrics.items()}
+            object.__setattr__(self, name, _column(getattr(self, name), name))
         object.__setattr__(self, "metrics", MappingProxyType(metrics))
         object.__setattr__(self, "provenance", MappingProxyType(dict(self.provenance)))
-        _require_shapes(self)
-        _require_names(self)
-        _require_epochs(self.run, self.epoch)
-        wrong = ~(np.abs(self.loss) <= LARGEST)
-        _require("loss", wrong, lambda row: f"{_finite(self.loss[row])}; {LEFT_OUT}")
-        for name, column in metrics.items():
-            _require_metric(name, column)
+        if not self.rows:
+            raise InvalidInputError("holds no row; a table has at least one", ".run")
+        for name, column in ({name: getattr(self, name) for name in COLUMNS} | metrics).items():
+            if len(column) != self.rows:
+                message = f"has {counted(len(column), 'row')} where run has {self.rows}"
+                raise InvalidInputError(message, f".{name}")
+        for name, wrong, message_of in _rules(self):
+            if wrong.any():
+                row = int(np.argmax(wrong))
+                raise InvalidInputError(message_of(row), f".{name}[{row}]")
 
     @property
     def rows(self) -> int:
@@ -195,15 +190,13 @@ class Traces(Shown):
             If there is no such run.
         """
         chosen, count = np.asarray(runs), len(self.runs)
-        if chosen.dtype == bool and chosen.shape != (count,):
-            raise InvalidInputError(f"needs one truth value for each of {count} runs", ".runs")
-        indices = np.flatnonzero(chosen) if chosen.dtype == bool else chosen
-        if not indices.size:
-            raise InvalidInputError("names no run; a table has at least one", ".runs")
-        if indices.dtype.kind not in "iu" or indices.ndim != 1:
-            raise InvalidInputError("needs indices of runs, or one truth value per run", ".runs")
-        if not 0 <= indices.min() <= indices.max() < count:
-            raise InvalidInputError(f"there are runs 0 to {count - 1} only", ".runs")
+        indices = np.flatnonzero(chosen) if chosen.dtype == bool and chosen.shape == (count,) else chosen
+        inside = indices.ndim == 1 and indices.size and indices.dtype.kind in "iu"
+        if not inside or not 0 <= indices.min() <= indices.max() < count:
+            message = (
+                f"needs indices of runs, 0 to {count - 1}, or a truth value for each of {count}; some run"
+            )
+            raise InvalidInputError(message, ".runs")
         rows = np.concatenate([np.arange(self.bounds[index], self.bounds[index + 1]) for index in indices])
         metrics = {name: column[rows] for name, column in self.metrics.items()}
         return replace(self, **{name: getattr(self, name)[rows] for name in COLUMNS}, metrics=metrics)
@@ -254,91 +247,71 @@ def place_of(error: InvalidInputError) -> tuple[str, int | None]:
     return column, int(row.removesuffix("]")) if row else None
 
 
-def _converted(values: ArrayLike, name: str) -> NDArray[Any]:
-    """A column in the kind of its numbers, or of names."""
-    column = np.asarray(values)
-    kinds, what, kind = _KINDS.get(name, _KINDS["loss"])
-    if column.dtype.kind not in kinds and column.size:
-        raise InvalidInputError(f"holds {column.dtype}, not {what}", f".{name}")
-    if name == "epoch" and column.dtype.kind == "u" and column.size and column.max() > np.iinfo(np.int64).max:
-        raise InvalidInputError("holds a number beyond 64 bits", ".epoch")
-    with np.errstate(over="ignore"):  # a wider number that double precision cannot hold is no finite one
-        return column.astype(kind)
-
-
 _KINDS: dict[str, tuple[str, str, Any]] = {
     **dict.fromkeys(("run", "model", "cluster"), ("Uiu", "names", np.str_)),
     "epoch": ("iu", "whole numbers", np.int64),
-    "loss": ("fiu", "numbers", np.float64),
 }
 
 
+def _column(values: ArrayLike, name: str) -> NDArray[Any]:
+    """A column of its own that cannot be written to, in the kind of its numbers, or of names."""
+    column = np.asarray(values)
+    kinds, what, kind = _KINDS.get(name, ("fiu", "numbers", np.float64))
+    if column.dtype.kind not in kinds and column.size:
+        raise InvalidInputError(f"holds {column.dtype}, not {what}", f".{name}")
+    if column.ndim != 1:
+        raise InvalidInputError(f"needs one dimension, not {column.ndim}", f".{name}")
+    if name == "epoch" and column.dtype.kind == "u" and column.size and column.max() > np.iinfo(np.int64).max:
+        raise InvalidInputError("holds a number beyond 64 bits", ".epoch")
+    with np.errstate(over="ignore"):  # a wider number that double precision cannot hold is no finite one
+        return _frozen(column.astype(kind))
+
+
 def _frozen(column: Array) -> Array:
-    copy = column.copy()
-    copy.flags.writeable = False
-    return copy
+    column.flags.writeable = False
+    return column
 
 
-def _require(column: str, wrong: NDArray[np.bool_], message: Callable[[int], str]) -> None:
-    """Refuse the first row in which something is wrong."""
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        raise InvalidInputError(message(row), f".{column}[{row}]")
+_Rule = tuple[str, NDArray[np.bool_], Callable[[int], str]]
+"""A column, where it is wrong, and what to say of a row."""
 
 
-def _require_shapes(traces: Traces) -> None:
-    if not traces.run.size:
-        raise InvalidInputError("holds no row; a table has at least one", ".run")
-    for name, column in ({name: getattr(traces, name) for name in COLUMNS} | dict(traces.metrics)).items():
-        if column.ndim != 1:
-            raise InvalidInputError(f"needs one dimension, not {column.ndim}", f".{name}")
-        if len(column) != traces.rows:
-            message = f"has {counted(len(column), 'row')} where run has {traces.rows}"
-            raise InvalidInputError(message, f".{name}")
-
-
-def _require_names(traces: Traces) -> None:
+def _rules(traces: Traces) -> Iterator[_Rule]:
+    run, epoch = traces.run, traces.epoch
+    before = "; the evaluation before training, epoch 0, names the {} of the first epoch"
     for name in ("run", "model", "cluster"):
         column = getattr(traces, name)
-        names = np.unique(column).tolist()
-        wrong = [text for text in names if text != text.strip() or not text.isprintable()]
-        start = f"; the evaluation before training, epoch 0, names the {name} of the first epoch"
+        wrong = [
+            text for text in np.unique(column).tolist() if text != text.strip() or not text.isprintable()
+        ]
 
-        def message(row: int, start: str = start if name != "run" else "") -> str:
-            return f"must be a name: printable, without outer blanks{'' if traces.epoch[row] else start}"
+        def told(row: int, also: str = "" if name == "run" else before.format(name)) -> str:
+            return f"must be a name: printable, without outer blanks{'' if epoch[row] else also}"
 
-        _require(name, np.isin(column, ["", *wrong]), message)
-
-
-def _require_epochs(run: Texts, epoch: NDArray[np.int64]) -> None:
+        yield name, np.isin(column, ["", *wrong]), told
     starts = _run_starts(run)
     first = np.unique(run[starts], return_index=True)[1]
     again, begins = np.zeros((2, len(run)), dtype=bool)
     again[np.delete(starts, first)] = begins[starts] = True
-    _require("run", again, lambda row: f"{str(run[row])!r} begins again after another run")
+    yield "run", again, lambda row: f"{str(run[row])!r} begins again after another run"
     outside = begins & ((epoch < 0) | (epoch > 1))
-    _require("epoch", outside, lambda row: f"a run begins at epoch 0, or 1 without it, not at {epoch[row]}")
+    yield "epoch", outside, lambda row: f"a run begins at epoch 0, or 1 without it, not at {epoch[row]}"
     broken = ~begins & (np.diff(epoch, prepend=epoch[0]) != 1)
-    _require(
-        "epoch",
-        broken,
-        lambda row: f"{epoch[row]} follows on {epoch[row - 1]}; a run has every epoch once, ascending",
-    )
+    follows = "{} follows on {}; a run has every epoch once, ascending"
+    yield "epoch", broken, lambda row: follows.format(epoch[row], epoch[row - 1])
+    infinite = f"must be a finite number, not {{}}; {LEFT_OUT}"
+    yield "loss", ~(np.abs(traces.loss) <= LARGEST), lambda row: infinite.format(traces.loss[row])
+    for name, column in traces.metrics.items():
+        yield _rule_of_metric(name, column)
 
 
-def _require_metric(name: str, column: Numbers) -> None:
+def _rule_of_metric(name: str, column: Numbers) -> _Rule:
     if name not in METRICS:
         raise InvalidInputError(f"unknown metric; {advice(name, METRICS)}", f".{name}[0]")
     value = np.where(np.isnan(column), 0.0, column) if name.startswith("start_") else column
     if name == "start_loss":
-        _require(name, ~(np.abs(value) <= LARGEST), lambda row: _finite(column[row]))
-    else:
-        wrong = ~((value >= 0) & (value <= 1))
-        _require(name, wrong, lambda row: f"must be a share in [0, 1], not {column[row]}")
-
-
-def _finite(value: float) -> str:
-    return f"must be a finite number, not {value}"
+        return name, ~(np.abs(value) <= LARGEST), lambda row: f"must be a finite number, not {column[row]}"
+    return name, ~((value >= 0) & (value <= 1)), lambda row: f"must be a share in [0, 1], not {column[row]}"
 
 
 def _run_starts(run: Texts) -> NDArray[np.int64]:

@@ -13,7 +13,6 @@ from fractions import Fraction
 
 import numpy as np
 
-from depl.models.foundation.users_code import exits_are_errors
 from depl.models.problem.instance import Instance
 from depl.models.problem.policy import STOP, Policy
 from depl.models.problem.traced_law import TracedLaw
@@ -65,7 +64,6 @@ class PolicyReport(Findings):
     policy: Policy = field(compare=False)
 
 
-@exits_are_errors
 def verify_policy(instance: Instance, policy: Policy) -> PolicyReport:
     """Check a policy against its instance, and everything that its certificate claims.
 

@@ -275,7 +275,6 @@ CHOICES: tuple[dict[str, Any], ...] = (
     {"steps_per_epoch": 2, "first": None},
     {"model": "loss", "stages": ()},
     {"stages": ()},
-    {"stages": (), "stages_from": "hparams"},
     *({"stages": (f"net@edge:{count}",)} for count in COUNTS),
 )
 LOSSES = ("val_loss", "loss/val", "centralized/loss")

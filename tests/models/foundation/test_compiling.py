@@ -2,17 +2,14 @@
 
 import importlib
 import importlib.util
-import os
-import stat
 import subprocess
 import sys
-import tempfile
 
+import numba
 import numpy as np
 import pytest
 
-from depl.models.foundation import compiled, compiling
-from depl.models.foundation.compiled import temporary_folder
+from depl.models.foundation import compiling
 from depl.models.foundation.deadline import LEEWAY, OutOfTimeError, deadline
 
 KERNEL = """
@@ -46,13 +43,11 @@ def module(tmp_path, monkeypatch):
     """A folder with a module that has one kernel, and a home that is no folder, for root either."""
     (tmp_path / "source").mkdir()
     (tmp_path / "source" / "mine.py").write_text(KERNEL, encoding="utf-8")
-    (tmp_path / "temporary").mkdir()
     (tmp_path / "no-home").touch()
     monkeypatch.setenv("HOME", str(tmp_path / "no-home"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "no-home" / "cache"))
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)  # whoever runs the tests may name a folder
-    monkeypatch.setattr(compiled._config, "CACHE_DIR", "")
+    monkeypatch.setattr(numba.config, "CACHE_DIR", "")
     return tmp_path
 
 
@@ -77,17 +72,8 @@ def call(module, monkeypatch, capsys):
     return run
 
 
-def test_where_nothing_usual_is_writable_they_are_kept_in_the_temporary_folder(call, module):
+def test_where_nothing_is_writable_they_are_compiled_anew(call, module):
     unwritable(module)
-    folder = module / "temporary" / f"depl-kernels-{os.getuid()}"
-    assert call() == (42, 0, "")
-    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-    assert call() == (42, 1, "")
-
-
-def test_where_nothing_at_all_is_writable_they_are_compiled_anew(call, module):
-    unwritable(module)
-    (module / "temporary" / f"depl-kernels-{os.getuid()}").touch()
     for _ in range(2):
         out, hits, said = call()
         assert (out, hits) == (42, 0)
@@ -135,27 +121,6 @@ def test_a_file_that_was_cut_is_made_again(call, module, kind):
     file.write_bytes(file.read_bytes()[:-9])
     assert call() == (42, 0, "")
     assert call() == (42, 1, "")
-
-
-@pytest.mark.parametrize(
-    ("spoil", "found"),
-    [
-        (lambda folder: None, True),
-        (lambda folder: folder.mkdir(mode=0o700), True),
-        (lambda folder: (folder.mkdir(), folder.chmod(0o777)), False),  # others may write to it
-        (lambda folder: folder.symlink_to(folder.parent), False),  # somebody has put a link there
-        (lambda folder: folder.touch(), False),
-    ],
-)
-def test_the_temporary_folder_is_the_users_alone_or_not_used(tmp_path, monkeypatch, spoil, found):
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    mine = os.getuid()
-    folder = tmp_path / f"depl-kernels-{mine}"
-    spoil(folder)
-    assert temporary_folder() == (folder if found else None)
-    monkeypatch.setattr(os, "getuid", lambda: mine + 1)
-    (tmp_path / f"depl-kernels-{mine + 1}").mkdir(mode=0o700)  # made by somebody else
-    assert temporary_folder() is None
 
 
 INNER = """

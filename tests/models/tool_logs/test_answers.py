@@ -125,7 +125,6 @@ stages that leave something open | :epoch loss / 1 1 / 2 1 / 3 1 | stages=a@e:2 
 | stages= | --stages "p50@edge:17,p75@far-edge" says
 | stages=a*=x@e;*a=y@e | matches 'a*' and '*a'
 | stages=x@e;y@e | for all runs twice
-| stages= stages_from=hparams | has no hyperparameter 'stages'; there are none
 | stages=a | must be MODEL@CLUSTER:EPOCHS,MODEL@CLUSTER, not 'a'
 | stages=a@e,b@f | needs its number of epochs, as another stage follows: a@e:10
 | stages=a@e:0 | must be MODEL@CLUSTER
@@ -144,7 +143,7 @@ a cluster not always logged | :epoch loss net site / 1 1 p e / 2 1 p
 stages, and keys of them | :epoch loss net / 1 1 a
 | model=net | has its stages by --stages and is to be told by --model, too
 stages of hyperparameters | a.jsonl {"hparams": {"stages": "w@e"}}\n{"epoch": 1, "loss": 1, "w": 2}
-| stages= stages_from=hparams model=w cluster=w | --stages-from ... told by --model and --cluster, too
+| stages= | = a: 1
 too many of hyperparameters | a.jsonl {"hparams":{"stages":"a@b:3000000000"}}\n{"epoch":1,"loss":1}
 | stages= | has more than 1000000 epochs
 semicolons and points | a.csv epoch;loss\n1;0.5\n2;0.25\n | | = a: 0.5 0.25
@@ -225,7 +224,7 @@ an mlflow value that is null | | | has no loss in epoch
 an mlflow value that is infinite | | | has no loss in epoch
 an mlflow key that is null | | | metric 1 of run r must be a number at a step, not step
 an mlflow run called by bytes | | | = b'a': 0.5
-an mlflow parameter of bytes | | stages= stages_from=hparams | has no hyperparameter 'stages'
+an mlflow parameter of bytes | | stages= | does not say which model was trained where
 an mlflow view without end | | | must be tables
 deleted runs alone in a store | | | holds deleted runs alone (1 run)
 a name that is too long | | | cannot be read (File name too long)

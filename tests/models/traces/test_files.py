@@ -175,14 +175,11 @@ WRONG_COLUMNS = """
 {"loss": [2.0, NaN]} | , column loss, row 1 | finite
 {"loss": ["a", "b"]} | , column loss | not numbers
 {"loss": [2.0]} | , column loss | has 1 row
-{"speed": [1, 2]} | , speed | unknown array
-{"format": "depl-scenarios"} | , format | 'depl-traces' is read here
-{"version": 9} | , version | '1' is read here, and nothing newer
 {"model": [0, 1], "model_names": ["m"]} | , column model | indices of the 1 names
-{"model_names": ["m"]} | , column model | indices of the 1 names
-{"model": [0, 0], "model_names": [1.5]} | , column model_names | row of names
+{"model_names": ["m"]} | , column model | not the whole numbers
+{"model": [0, 0], "model_names": [1.5]} | , column model | not names
 {"loss_decimals": 3} | , column loss | not the whole numbers
-{"loss": [2, 1], "loss_decimals": 99} | , column loss_decimals | from 0 to 15
+{"loss": [2, 1], "loss_decimals": "two"} | | no npz file of columns
 {"provenance": "no"} | , column provenance | not a JSON document
 {"provenance": "{\\"a\\": \\"b\\", \\"a\\": \\"c\\"}"} | , column provenance.a | given twice
 {"provenance": "[1]"} | , column provenance | object
