@@ -12,27 +12,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from depl.instances.training.network import REGROUP, Labels, NeuralNetwork, Numbers, Shape
+from depl.instances.training.network import Labels, NeuralNetwork, Numbers, Shape
 from depl.models.foundation.compiling import kernel
 from depl.models.foundation.errors import InvalidInputError
 
+_HELD_OUT = 4
+
 
 class Examples(NamedTuple):
-    """Examples to learn from or to be tested on.
-
-    Attributes
-    ----------
-    inputs : array of float32
-        A column of numbers per example.
-    labels : array of int
-        A column of answers per example.
-    groups : array of int
-        By example: what clients have different shares of: the class, or the passage of a text.
-    """
+    """Examples to learn from or to be tested on: a column of numbers, and one of answers, for each."""
 
     inputs: Numbers
     labels: Labels
-    groups: NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -59,33 +50,26 @@ Clients = tuple[NDArray[np.int64], ...]
 
 
 def share_out(
-    groups: NDArray[np.int64],
-    clients: Sequence[int],
-    concentration: float,
-    rng: np.random.Generator,
+    classes: NDArray[np.int64], clients: Sequence[int], concentration: float, rng: np.random.Generator
 ) -> tuple[Clients, ...]:
-    """Deal the examples out to the clients of several clusters, not identically.
+    """Deal the examples out to the clients of several clusters, not identically; a client may have none.
 
-    The clusters get equal parts drawn at random. Within a cluster the examples of every group go to the
+    The clusters get equal parts drawn at random. Within a cluster the examples of every class go to the
     clients in shares drawn from a symmetric Dirichlet law.
 
     Parameters
     ----------
-    groups : array of int, shape (examples,)
+    classes : array of int
+        Of every example.
     clients : sequence of int
         How many clients every cluster has.
     concentration : float
         Of the Dirichlet law; the smaller, the more the clients differ.
     rng : Generator
-
-    Returns
-    -------
-    tuple of tuple of arrays of int
-        Examples of every client of every cluster; together every example once. A client may have none.
     """
-    parts = np.array_split(rng.permutation(len(groups)), len(clients))
+    parts = np.array_split(rng.permutation(len(classes)), len(clients))
     return tuple(
-        _deal(part, groups, count, concentration, rng) for part, count in zip(parts, clients, strict=True)
+        _deal(part, classes, count, concentration, rng) for part, count in zip(parts, clients, strict=True)
     )
 
 
@@ -119,40 +103,28 @@ def federated_epoch(
     """
     average = np.zeros(len(weights))
     total = sum(map(len, clients))
-    for own in clients:
-        order = rng.permutation(own)
-        average += _trained(network, weights, mask, examples, order, descent) * (len(own) / total)
-    return average.astype(weights.dtype)
-
-
-def _trained(
-    network: NeuralNetwork,
-    weights: Numbers,
-    mask: Numbers,
-    examples: Examples,
-    order: NDArray[np.int64],
-    descent: Descent,
-) -> Numbers:
-    own, velocity = weights.copy(), np.zeros_like(weights)
     number = weights.dtype.type
-    rate, momentum = number(descent.rate), number(descent.momentum)
-    for start in range(0, len(order), descent.batch):
-        batch = order[start : start + descent.batch]
-        _, slope = network.gradient(own, examples.inputs[:, batch], examples.labels[:, batch])
-        _descend(own, velocity, slope, mask, rate, momentum)
-    return own
+    for client in clients:
+        order = rng.permutation(client)
+        own, velocity = weights.copy(), np.zeros_like(weights)
+        for start in range(0, len(order), descent.batch):
+            batch = order[start : start + descent.batch]
+            _, slope = network.gradient(own, examples.inputs[:, batch], examples.labels[:, batch])
+            _descend(own, velocity, slope, mask, number(descent.rate), number(descent.momentum))
+        average += own * (len(client) / total)
+    return average.astype(weights.dtype)
 
 
 def _deal(
     part: NDArray[np.int64],
-    groups: NDArray[np.int64],
+    classes: NDArray[np.int64],
     count: int,
     concentration: float,
     rng: np.random.Generator,
 ) -> Clients:
     hands: list[list[NDArray[np.int64]]] = [[] for _ in range(count)]
-    for group in np.unique(groups):
-        members = part[groups[part] == group]
+    for one in np.unique(classes):
+        members = part[classes[part] == one]
         shares = rng.dirichlet(np.full(count, concentration))
         cuts = np.round(np.cumsum(shares)[:-1] * len(members)).astype(np.int64)
         for hand, dealt in zip(hands, np.split(members, cuts), strict=True):
@@ -160,7 +132,8 @@ def _deal(
     return tuple(np.concatenate(hand) for hand in hands)
 
 
-@kernel(fastmath=REGROUP)
+# Sums may be regrouped, so that they are vectorised; nothing is assumed about infinities and NaN.
+@kernel(fastmath={"contract", "reassoc", "nsz"})
 def _descend(
     weights: Numbers,
     velocity: Numbers,
@@ -173,9 +146,6 @@ def _descend(
     for i in range(len(weights)):
         velocity[i] = momentum * velocity[i] + slope[i] * mask[i]
         weights[i] -= rate * velocity[i]
-
-
-_HELD_OUT = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,25 +192,18 @@ def split(inputs: Any, labels: Any, shape: Shape, classes: int, source: str) -> 
     ----------
     inputs : array of float, a row of numbers per example
     labels : array of int, one per example
-    shape : tuple of int
-        Channels and positions of an example.
-    classes, source
+    shape, classes, source
         As in `Material`.
     """
     test = _held_out(len(labels))
-    parts = [
+    train, held_out = (
         Examples(
             np.ascontiguousarray(inputs[chosen].T, dtype=np.float32),
             np.asarray(labels[chosen], dtype=np.int64)[None, :],
-            np.asarray(labels[chosen], dtype=np.int64),
         )
         for chosen in (~test, test)
-    ]
-    return Material(parts[0], parts[1], shape, classes, source)
-
-
-def _held_out(count: int) -> Any:
-    return np.arange(count) % _HELD_OUT == _HELD_OUT - 1
+    )
+    return Material(train, held_out, shape, classes, source)
 
 
 def needed(module: str) -> Any:
@@ -250,6 +213,10 @@ def needed(module: str) -> Any:
     except ImportError as error:
         message = "training needs scikit-learn: install it, or depl with its extra 'train'"
         raise InvalidInputError(message) from error
+
+
+def _held_out(count: int) -> Any:
+    return np.arange(count) % _HELD_OUT == _HELD_OUT - 1
 
 
 def _bundled(loader: str) -> tuple[Any, str]:

@@ -23,8 +23,6 @@ from depl.models.foundation.errors import InvalidInputError
 Numbers = NDArray[np.floating[Any]]
 Labels = NDArray[np.int64]
 
-# Sums may be regrouped, so that they are vectorised; nothing is assumed about infinities and NaN.
-REGROUP = {"contract", "reassoc", "nsz"}
 TAPS = 9  # of a 3 x 3 window
 
 
@@ -41,54 +39,96 @@ class Shape(NamedTuple):
 
 
 class _Product:
-    """A matrix times columns made of what is given; what is negative becomes zero unless it is linear."""
+    """A matrix for each group of channels, times columns made of what is given, and shifted.
+
+    What is negative becomes zero unless it is linear.
+    """
 
     channels: int
     linear: bool = False
-
-    def inputs(self, given: Shape) -> int:
-        """Numbers of a column."""
-        return given.channels
 
     def output(self, given: Shape) -> Shape:
         """As many positions as before."""
         return Shape(self.channels, given.positions)
 
+    def inputs(self, given: Shape) -> int:
+        """Numbers of a column."""
+        return given.channels
+
     def spreads(self, given: Shape) -> Numbers:
         """Normal weights that keep the size of the activations, of which half are zero if not linear (He)."""
-        return _spreads(self.channels, self.inputs(given), 1.0 if self.linear else 2.0)
+        outputs, inputs = self.output(given).channels, self.inputs(given)
+        spreads = np.full(outputs * (inputs + 1), ((1.0 if self.linear else 2.0) / inputs) ** 0.5)
+        spreads[outputs * inputs :] = 0
+        return spreads
 
     def forward(self, weights: Numbers, given: Numbers, shape: Shape) -> tuple[Numbers, Any]:
-        """One product."""
+        """One product for each group."""
         columns = self.columns(given, shape)
-        matrix, bias = _matrix(weights, self.channels)
-        output = _shifted(matrix @ columns, bias, rectify=not self.linear)
+        matrix, bias = _parts(weights, columns)
+        output: Numbers = (matrix @ columns).reshape(len(bias), -1)
+        output += bias
+        if not self.linear:
+            np.maximum(output, 0, out=output)
         return output, (columns, output)
 
     def backward(
         self, weights: Numbers, kept: Any, towards: Numbers, shape: Shape, slope: Numbers, first: bool
     ) -> Numbers:
-        """Two products."""
+        """Two products for each group."""
         columns, output = kept
         if not self.linear:
-            _stop_idle(output, towards)
-        matrix, bias = _matrix(slope, len(towards))
-        np.matmul(towards, columns.T, out=matrix)
+            np.copyto(towards, 0, where=~(output > 0))
+        matrix, bias = _parts(slope, columns)
+        grouped = towards.reshape(len(columns), -1, towards.shape[1])
+        np.matmul(grouped, columns.swapaxes(1, 2), out=matrix)
         np.sum(towards, axis=1, keepdims=True, out=bias)
-        return towards if first else self.gathered(_matrix(weights, self.channels)[0].T @ towards, shape)
+        if first:
+            return towards
+        slopes: Numbers = _parts(weights, columns)[0].swapaxes(1, 2) @ grouped
+        return self.gathered(slopes, shape)
 
     def columns(self, given: Numbers, shape: Shape) -> Numbers:
-        """A column for every position of what it gives."""
-        return given
+        """A column for every position of what it gives, shape (groups, numbers, positions x examples)."""
+        return given[None]
 
     def gathered(self, slopes: Numbers, shape: Shape) -> Numbers:
         """The derivative by what was given, of that by the columns."""
-        return slopes
+        return slopes.reshape(slopes.shape[1:])
+
+
+class _Windowed(_Product):
+    """3 x 3 windows of square images, padded by zeros and moved by a stride."""
+
+    stride: int = 1
+
+    def windows(self, given: Numbers, shape: Shape) -> Numbers:
+        """All of them, shape (channels, taps, positions x examples)."""
+        side, count = shape.side, given.shape[1] // shape.positions
+        padded = np.zeros((shape.channels, side + 2, side + 2, count), given.dtype)
+        padded[:, 1:-1, 1:-1] = given.reshape(-1, side, side, count)
+        taps = [padded[:, rows, columns] for rows, columns in self._taps(side)]
+        return np.stack(taps, axis=1).reshape(shape.channels, TAPS, -1)
+
+    def gathered(self, slopes: Numbers, shape: Shape) -> Numbers:
+        """Added up where the windows overlap."""
+        side, across = shape.side, shape.side // self.stride
+        slopes = slopes.reshape(shape.channels, TAPS, across, across, -1)
+        padded = np.zeros((shape.channels, side + 2, side + 2, slopes.shape[-1]), slopes.dtype)
+        for tap, (rows, columns) in enumerate(self._taps(side)):
+            padded[:, rows, columns] += slopes[:, tap]
+        return padded[:, 1:-1, 1:-1].reshape(shape.channels, -1)
+
+    def _taps(self, side: int) -> list[tuple[slice, slice]]:
+        """Where every number of the windows lies in the padded image."""
+        ends = side // self.stride * self.stride
+        places = [slice(start, start + ends, self.stride) for start in range(3)]
+        return [(rows, columns) for rows in places for columns in places]
 
 
 @dataclass(frozen=True)
-class Convolution(_Product):
-    """3 x 3 windows of square images, padded by zeros, into new channels; what is negative becomes zero."""
+class Convolution(_Windowed):
+    """3 x 3 windows into new channels; what is negative becomes zero."""
 
     channels: int
 
@@ -97,21 +137,27 @@ class Convolution(_Product):
         return given.channels * TAPS
 
     def columns(self, given: Numbers, shape: Shape) -> Numbers:
-        """All windows."""
-        side, count = shape.side, given.shape[1] // shape.positions
-        padded = np.zeros((shape.channels, side + 2, side + 2, count), given.dtype)
-        padded[:, 1:-1, 1:-1] = given.reshape(-1, side, side, count)
-        taps = [padded[:, y : y + side, x : x + side] for y in range(3) for x in range(3)]
-        return np.stack(taps, axis=1).reshape(shape.channels * TAPS, -1)
+        """All channels of a window in one column."""
+        return self.windows(given, shape).reshape(1, self.inputs(shape), -1)
 
-    def gathered(self, slopes: Numbers, shape: Shape) -> Numbers:
-        """Added up where the windows overlap."""
-        side, count = shape.side, slopes.shape[1] // shape.positions
-        slopes = slopes.reshape(-1, TAPS, side, side, count)
-        padded = np.zeros((shape.channels, side + 2, side + 2, count), slopes.dtype)
-        for tap in range(TAPS):
-            padded[:, tap // 3 : tap // 3 + side, tap % 3 : tap % 3 + side] += slopes[:, tap]
-        return padded[:, 1:-1, 1:-1].reshape(shape.channels, -1)
+
+@dataclass(frozen=True)
+class Depthwise(_Windowed):
+    """A 3 x 3 window for every channel by itself, moved by ``stride``; what is negative becomes zero."""
+
+    stride: int = 1
+
+    def output(self, given: Shape) -> Shape:
+        """A smaller image."""
+        return Shape(given.channels, (given.side // self.stride) ** 2)
+
+    def inputs(self, given: Shape) -> int:
+        """Of a window of one channel."""
+        return TAPS
+
+    def columns(self, given: Numbers, shape: Shape) -> Numbers:
+        """A group for each channel."""
+        return self.windows(given, shape)
 
 
 @dataclass(frozen=True)
@@ -139,49 +185,11 @@ class Dense(_Product):
 
     def columns(self, given: Numbers, shape: Shape) -> Numbers:
         """The positions of a channel lie one after the other, so that laying out anew moves nothing."""
-        return given.reshape(self.inputs(shape), -1)
+        return given.reshape(1, self.inputs(shape), -1)
 
     def gathered(self, slopes: Numbers, shape: Shape) -> Numbers:
         """Laid out as it was."""
         return slopes.reshape(shape.channels, -1)
-
-
-@dataclass(frozen=True)
-class Depthwise:
-    """A 3 x 3 window for every channel by itself, moved by ``stride``; what is negative becomes zero."""
-
-    stride: int = 1
-
-    def output(self, given: Shape) -> Shape:
-        """A smaller image."""
-        return Shape(given.channels, (given.side // self.stride) ** 2)
-
-    def spreads(self, given: Shape) -> Numbers:
-        """As of a convolution of one channel."""
-        return _spreads(given.channels, TAPS, 2.0)
-
-    def forward(self, weights: Numbers, given: Numbers, shape: Shape) -> tuple[Numbers, Any]:
-        """Window by window."""
-        count = given.shape[1] // shape.positions
-        matrix, bias = _matrix(weights, shape.channels)
-        output = np.zeros((shape.channels, self.output(shape).positions * count), given.dtype)
-        _depthwise(matrix, given, shape.side, self.stride, count, output)
-        return _shifted(output, bias, rectify=True), (given, output)
-
-    def backward(
-        self, weights: Numbers, kept: Any, towards: Numbers, shape: Shape, slope: Numbers, first: bool
-    ) -> Numbers:
-        """Window by window."""
-        given, output = kept
-        _stop_idle(output, towards)
-        matrix, _ = _matrix(weights, shape.channels)
-        matrix_slope, bias_slope = _matrix(slope, shape.channels)
-        np.sum(towards, axis=1, keepdims=True, out=bias_slope)
-        given_slope: Numbers = np.zeros_like(given)
-        matrix_slope[:] = 0
-        count = given.shape[1] // shape.positions
-        _depthwise_backward(matrix, given, shape.side, self.stride, count, towards, matrix_slope, given_slope)
-        return given_slope
 
 
 @dataclass(frozen=True)
@@ -219,27 +227,11 @@ class MaximumPool:
 Layer = Convolution | Depthwise | Pointwise | Dense | MaximumPool
 
 
-def _spreads(outputs: int, inputs: int, gain: float) -> Numbers:
-    spreads = np.full(outputs * (inputs + 1), (gain / inputs) ** 0.5)
-    spreads[outputs * inputs :] = 0
-    return spreads
-
-
-def _matrix(weights: Numbers, outputs: int) -> tuple[Numbers, Numbers]:
-    """The weights as a matrix and the bias as a column, both views."""
-    middle = len(weights) - outputs
-    return weights[:middle].reshape(outputs, -1), weights[middle:].reshape(outputs, 1)
-
-
-def _shifted(output: Numbers, bias: Numbers, *, rectify: bool) -> Numbers:
-    """Add its bias to every row in place and, if asked to, set what is negative to zero."""
-    output += bias
-    return np.maximum(output, 0, out=output) if rectify else output
-
-
-def _stop_idle(output: Numbers, towards: Numbers) -> None:
-    """Set the derivative to zero where the output was set to zero."""
-    np.copyto(towards, 0, where=~(output > 0))
+def _parts(weights: Numbers, columns: Numbers) -> tuple[Numbers, Numbers]:
+    """The weights as a matrix for each group, and the bias as a column, both views."""
+    groups, inputs, _ = columns.shape
+    middle = len(weights) // (inputs + 1) * inputs
+    return weights[:middle].reshape(groups, -1, inputs), weights[middle:].reshape(-1, 1)
 
 
 def _corners(given: Numbers, shape: Shape) -> list[Numbers]:
@@ -247,53 +239,6 @@ def _corners(given: Numbers, shape: Shape) -> list[Numbers]:
     across = shape.side // 2
     image = given.reshape(shape.channels, across, 2, across, 2, -1)
     return [image[:, :, row, :, column] for row in range(2) for column in range(2)]
-
-
-@kernel(fastmath=REGROUP)
-def _depthwise(weights: Numbers, given: Numbers, side: int, stride: int, count: int, output: Numbers) -> None:
-    """A 3 x 3 window for every channel by itself, padded by one zero, moved by ``stride``."""
-    across = side // stride
-    for c in range(given.shape[0]):
-        for tap in range(TAPS):
-            weight = weights[c, tap]
-            for y in range(across):
-                for x in range(across):
-                    i, j = y * stride + tap // 3 - 1, x * stride + tap % 3 - 1
-                    if 0 <= i < side and 0 <= j < side:
-                        source = given[c, (i * side + j) * count : (i * side + j + 1) * count]
-                        target = output[c, (y * across + x) * count : (y * across + x + 1) * count]
-                        for n in range(count):
-                            target[n] += weight * source[n]
-
-
-@kernel(fastmath=REGROUP)
-def _depthwise_backward(
-    weights: Numbers,
-    given: Numbers,
-    side: int,
-    stride: int,
-    count: int,
-    towards: Numbers,
-    slope: Numbers,
-    given_slope: Numbers,
-) -> None:
-    """Derivatives of `_depthwise` by its weights and by what it was given, added to zeros."""
-    across = side // stride
-    for c in range(given.shape[0]):
-        for tap in range(TAPS):
-            weight = weights[c, tap]
-            for y in range(across):
-                for x in range(across):
-                    i, j = y * stride + tap // 3 - 1, x * stride + tap % 3 - 1
-                    if 0 <= i < side and 0 <= j < side:
-                        start, stop = (i * side + j) * count, (i * side + j + 1) * count
-                        source, target = given[c, start:stop], given_slope[c, start:stop]
-                        result = towards[c, (y * across + x) * count : (y * across + x + 1) * count]
-                        total = weight * 0
-                        for n in range(count):
-                            total += result[n] * source[n]
-                            target[n] += weight * result[n]
-                        slope[c, tap] += total
 
 
 _EVALUATED = 256  # examples at a time

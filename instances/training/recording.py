@@ -1,16 +1,11 @@
 """Recording the runs of a family, and branches of them, into a file: resumable, whole at any time.
 
-Runs are named by their seeds, branches of a run by seed and switch epoch. What the file holds already is not
-trained again; the file is written anew after every few runs, so that a process that is killed loses no more
-than those.
-
-*Branches*: to judge a policy that stops, goes on or switches after every epoch, one has to know what every
-switch would have led to. Here the first stage of a seed is trained once; at each switch epoch weights, mask
-and the state of the generator are copied, and the copy goes on with the model of the second stage. Its losses
-are, bit for bit, those of a run that is trained alone by the same seed and schedule
-(`depl.instances.training.runs.train_run`). `depl.models.traces.counterfactuals` reads the table as a tree.
-Runs for *fitting* should be independent of each other. For these, one switch epoch is drawn for every seed
-before anything is trained, by a generator that training does not use.
+Runs are named by their seeds, branches by seed and switch epoch. What the file holds already is not trained
+again, and it is written anew after every few runs. *Branches*: to judge a policy that stops, goes on or
+switches after every epoch, the first stage of a seed is trained once; at each switch epoch weights, mask and
+the state of the generator are copied, and the copy goes on with the second stage, bit for bit as a run that
+is trained alone. Runs for *fitting* should be independent: one switch epoch is drawn for every seed before
+anything is trained, by a generator that training does not use.
 """
 
 import hashlib
@@ -42,7 +37,7 @@ from depl.models.problem.plan import Plan
 from depl.models.traces.counterfactuals import branch_name
 from depl.models.traces.files import read_traces, require_csv, write_traces
 from depl.models.traces.stages import PLAN, plan_text
-from depl.models.traces.table import Schedule, Traces, joined
+from depl.models.traces.table import Traces, joined
 
 CHUNK = 10
 """Runs between two writings of the file, or one seed where a seed has more runs."""
@@ -68,24 +63,6 @@ class Recording(NamedTuple):
     trained: int
     kept: int
     interrupted: bool
-
-
-class Recipe(NamedTuple):
-    """What is recorded of a seed.
-
-    Attributes
-    ----------
-    known : mapping of str to str
-        The provenance; what fixes the runs (see `described`) must be that of a file that is added to.
-    names : callable
-        Names of the runs of a seed: whole numbers with ``/`` between them, by which the runs are sorted.
-    train : callable
-        Trains all runs of a seed.
-    """
-
-    known: Mapping[str, str]
-    names: Callable[[int], Sequence[str]]
-    train: Callable[[int], Traces]
 
 
 def record(
@@ -119,48 +96,13 @@ def record(
         if the data is not there; or if the schedule cannot be trained.
     """
     task = family.task()
-    recipe = Recipe(
-        {**described(family, task, schedule), **(provenance or {})},
-        lambda seed: (str(seed),),
-        lambda seed: _trained(family, task, seed, schedule),
-    )
-    return extend(path, seeds, recipe, step)
 
+    def train(seed: int) -> Traces:
+        epochs = family.schedule(seed) if schedule is None else schedule
+        return as_traces([str(seed)], [epochs], [train_run(task, epochs, family.generator(seed))])
 
-def extend(
-    path: str | Path,
-    seeds: Sequence[int],
-    recipe: Recipe,
-    step: Callable[[str], None] = lambda done: None,
-) -> Recording:
-    """Train what a file of traces lacks of the runs of some seeds; see `record`."""
-    require_csv(path)
-    held = _held(Path(path), recipe.known)
-    there = set(held.runs) if held else set()
-    names = {seed: recipe.names(seed) for seed in seeds}
-    whole = [seed for seed, runs in names.items() if there.issuperset(runs)]
-    missing = [seed for seed, runs in names.items() if not there.issuperset(runs)]
-    kept = sum(name in there for runs in names.values() for name in runs)
-    trained, size = 0, max(1, CHUNK // max(map(len, names.values()), default=1))
-    try:
-        for seed in whole:
-            step(str(seed))
-        for start in range(0, len(missing), size):
-            fresh: list[Traces] = []
-            try:
-                for seed in missing[start : start + size]:
-                    fresh.append(_without(recipe.train(seed), there))
-                    step(str(seed))
-            finally:
-                if fresh:
-                    held = _ordered([held, *fresh] if held else fresh, recipe.known)
-                    trained += sum(len(part.runs) for part in fresh)
-                    write_traces(path, held)
-    except KeyboardInterrupt:
-        if held is not None and trained:  # it may have come while the file was being written
-            write_traces(path, held)
-        return Recording(held, trained, kept, True)
-    return Recording(held, trained, kept, False)
+    known = {**described(family, task, schedule), **(provenance or {})}
+    return _extended(path, {seed: (str(seed),) for seed in seeds}, known, train, step)
 
 
 def schedule_of(plan: Plan) -> tuple[Epoch, ...]:
@@ -192,60 +134,16 @@ def described(family: Family, task: Task, schedule: Sequence[Epoch] | None = Non
     """What fixes runs of a family: its name, data and setup, the schedule, and the libraries that train."""
     network, clients = task.network, (task.clusters, task.clients, task.concentration)
     setup = repr((network.given, network.layers, task.descent, clients))
+    trained = {} if schedule is None else {PLAN: plan_text(tuple((model_name(f), n) for f, n in schedule))}
     return {
         "family": family.name,
         "summary": family.summary,
         "data": task.material.source,
         "setup": hashlib.sha256(setup.encode()).hexdigest()[:16],
         "schedule": "of the family" if schedule is None else _told(schedule),
-        **({} if schedule is None else {PLAN: plan_text(_trained_where(schedule))}),
+        **trained,
         "versions": ", ".join(f"{name} {_version(name)}" for name in _LIBRARIES),
     }
-
-
-def _trained_where(schedule: Sequence[Epoch]) -> Schedule:
-    return tuple((model_name(epoch.factor), epoch.cluster) for epoch in schedule)
-
-
-def _trained(family: Family, task: Task, seed: int, schedule: Sequence[Epoch] | None) -> Traces:
-    epochs = family.schedule(seed) if schedule is None else schedule
-    return as_traces([str(seed)], [epochs], [train_run(task, epochs, family.generator(seed))])
-
-
-def _told(schedule: Sequence[Epoch]) -> str:
-    """The stages of a schedule in words: ``17 x pruned-50 on edge, 43 x pruned-75 on far-edge``."""
-    stages = [(epoch, len(list(epochs))) for epoch, epochs in groupby(schedule)]
-    return ", ".join(f"{count} x {model_name(epoch.factor)} on {epoch.cluster}" for epoch, count in stages)
-
-
-def _held(path: Path, known: Mapping[str, str]) -> Traces | None:
-    if not os.path.exists(path):
-        return None
-    traces = read_traces(path)
-    for name in _FIXED:
-        if traces.provenance.get(name) != known[name]:
-            there = traces.provenance.get(name, "nothing")
-            message = f"its {name} is {there!r}, not {known[name]!r}; choose another file"
-            raise InvalidInputError(message, str(path))
-    return traces
-
-
-def _ordered(parts: Sequence[Traces], provenance: Mapping[str, str]) -> Traces:
-    traces = joined(parts, provenance)
-    places = [tuple(map(int, name.split("/"))) for name in traces.runs]
-    return traces.select(np.array(sorted(range(len(places)), key=places.__getitem__)))
-
-
-def _without(traces: Traces, there: set[str]) -> Traces:
-    """The runs that are not there yet."""
-    return traces.select([name not in there for name in traces.runs])
-
-
-def _version(name: str) -> str:
-    try:
-        return importlib.metadata.version(name)
-    except importlib.metadata.PackageNotFoundError:
-        return "missing"
 
 
 @dataclass(frozen=True)
@@ -307,18 +205,14 @@ class Switching:
 
     def text(self) -> str:
         """In words, as the provenance has it."""
-        stages = ", then ".join(f"{model_name(item.factor)} on {item.cluster}" for item in self._stages)
+        stages = (f"{model_name(item.factor)} on {item.cluster}" for item in (self.first, self.second))
         after = ", ".join(map(str, self.switch_epochs))
         which = "all of these" if self.draw is None else f"one of these, drawn with {self.draw},"
-        return f"{stages} after epoch {after} of {self.epochs}; {which} for every seed"
+        return f"{', then '.join(stages)} after epoch {after} of {self.epochs}; {which} for every seed"
 
     def first_seed(self) -> int:
         """The first of the seeds that are trained unless one is given; made of what is to be trained."""
         return seed_from(self.text())
-
-    @property
-    def _stages(self) -> tuple[Epoch, Epoch]:
-        return self.first, self.second
 
 
 def record_branches(
@@ -354,15 +248,14 @@ def record_branches(
     require_schedule(task, switching.schedule(switching.switch_epochs[0]))
     known = {**described(family, task), "schedule": switching.text(), **(provenance or {})}
 
-    def names(seed: int) -> list[str]:
-        return [branch_name(seed, switch) for switch in switching.switches(seed)]
+    names = {seed: [branch_name(seed, switch) for switch in switching.switches(seed)] for seed in seeds}
 
     def train(seed: int) -> Traces:
         switches = switching.switches(seed)
         runs = train_branches(task, switching, switches, family.generator(seed))
-        return as_traces(names(seed), [switching.schedule(switch) for switch in switches], runs)
+        return as_traces(names[seed], [switching.schedule(switch) for switch in switches], runs)
 
-    return extend(path, seeds, Recipe(known, names, train), step)
+    return _extended(path, names, known, train, step)
 
 
 def train_branches(
@@ -390,3 +283,71 @@ def train_branches(
                 branch.train(switching.second)
             runs.append(branch.run())
     return runs
+
+
+def _extended(
+    path: str | Path,
+    names: Mapping[int, Sequence[str]],
+    known: Mapping[str, str],
+    train: Callable[[int], Traces],
+    step: Callable[[str], None],
+) -> Recording:
+    """Train what a file of traces lacks of the runs of some seeds, by whose names they are sorted."""
+    require_csv(path)
+    held = _held(Path(path), known)
+    there = set(held.runs) if held else set()
+    missing = [seed for seed, runs in names.items() if not there.issuperset(runs)]
+    kept = sum(name in there for runs in names.values() for name in runs)
+    trained, size = 0, max(1, CHUNK // max(map(len, names.values()), default=1))
+    try:
+        for seed, runs in names.items():
+            if there.issuperset(runs):
+                step(str(seed))
+        for start in range(0, len(missing), size):
+            fresh: list[Traces] = []
+            try:
+                for seed in missing[start : start + size]:
+                    new = train(seed)
+                    fresh.append(new.select([name not in there for name in new.runs]))
+                    step(str(seed))
+            finally:
+                if fresh:
+                    held = _ordered([held, *fresh] if held else fresh, known)
+                    trained += sum(len(part.runs) for part in fresh)
+                    write_traces(path, held)
+    except KeyboardInterrupt:
+        if held is not None and trained:  # it may have come while the file was being written
+            write_traces(path, held)
+        return Recording(held, trained, kept, True)
+    return Recording(held, trained, kept, False)
+
+
+def _held(path: Path, known: Mapping[str, str]) -> Traces | None:
+    if not os.path.exists(path):
+        return None
+    traces = read_traces(path)
+    for name in _FIXED:
+        if traces.provenance.get(name) != known[name]:
+            there = traces.provenance.get(name, "nothing")
+            message = f"its {name} is {there!r}, not {known[name]!r}; choose another file"
+            raise InvalidInputError(message, str(path))
+    return traces
+
+
+def _ordered(parts: Sequence[Traces], provenance: Mapping[str, str]) -> Traces:
+    traces = joined(parts, provenance)
+    places = [tuple(map(int, name.split("/"))) for name in traces.runs]
+    return traces.select(np.array(sorted(range(len(places)), key=places.__getitem__)))
+
+
+def _told(schedule: Sequence[Epoch]) -> str:
+    """The stages of a schedule in words: ``17 x pruned-50 on edge, 43 x pruned-75 on far-edge``."""
+    stages = [(epoch, len(list(epochs))) for epoch, epochs in groupby(schedule)]
+    return ", ".join(f"{count} x {model_name(epoch.factor)} on {epoch.cluster}" for epoch, count in stages)
+
+
+def _version(name: str) -> str:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return "missing"

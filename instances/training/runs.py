@@ -1,10 +1,9 @@
 """One run: a sequence of pruned models on a sequence of clusters, evaluated after every epoch.
 
 Sec. VI-A of the paper: clusters train one after the other, and the model is pruned further on the way. A
-*schedule* says for every epoch which pruning factor the model has and which cluster trains it; any plan for
-such models can be trained, also one that goes back to a lower factor (its weights are then trained from
-zero again). All of a run follows from its schedule and its generator: on one machine the same seed gives
-the same bits, whatever else is trained beside it. Linear algebra is kept to one thread meanwhile.
+*schedule* says for every epoch which pruning factor the model has and which cluster trains it, also one that
+goes back to a lower factor (its weights are then trained from zero again). All of a run follows from its
+schedule and its generator: on one machine the same seed gives the same bits, whatever else is trained beside.
 """
 
 import copy
@@ -18,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from depl.instances.training.federated import Clients, Descent, Material, federated_epoch, needed, share_out
-from depl.instances.training.network import Assessment, NeuralNetwork, Numbers
+from depl.instances.training.network import NeuralNetwork, Numbers
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.traces.table import Traces
 
@@ -95,11 +94,16 @@ class Training:
     task : Task
     rng : Generator
         Draws the first weights, which client has which examples, and the order of the examples.
+
+    Attributes
+    ----------
+    probabilities : array of float
+        By class, answer and held-out example, as they are now.
     """
 
     def __init__(self, task: Task, rng: np.random.Generator) -> None:
-        train = task.material.train
-        dealt = share_out(train.groups, [task.clients] * len(task.clusters), task.concentration, rng)
+        classes = task.material.train.labels[0]
+        dealt = share_out(classes, [task.clients] * len(task.clusters), task.concentration, rng)
         self._task, self._rng = task, rng
         self._clients: dict[str, Clients] = dict(zip(task.clusters, dealt, strict=True))
         self._weights = task.network.initial_weights(rng)
@@ -107,16 +111,10 @@ class Training:
         self._factor: float | None = None
         self._after: list[tuple[float, float]] = []
         self._before: list[tuple[float, float]] = []
-        self._probabilities: Numbers = np.empty(0, dtype=np.float32)
+        self.probabilities: Numbers = np.empty(0, dtype=np.float32)
 
-    def train(self, epoch: Epoch) -> Numbers:
-        """Train one more epoch, after a switch if the pruning factor changes.
-
-        Returns
-        -------
-        array of float
-            Probabilities by class, answer and held-out example after it.
-        """
+    def train(self, epoch: Epoch) -> None:
+        """Train one more epoch, after a switch if the pruning factor changes."""
         task = self._task
         before = self._switch(epoch.factor) if epoch.factor != self._factor else _UNKNOWN
         self._weights = federated_epoch(
@@ -128,11 +126,8 @@ class Training:
             task.descent,
             self._rng,
         )
-        evaluation = self._evaluated()
         self._before.append(before)
-        self._after.append(evaluation[:2])
-        self._probabilities = evaluation.probabilities
-        return self._probabilities
+        self._after.append(self._evaluated())
 
     def branch(self) -> "Training":
         """The same run once more, to go on with another schedule; neither of the two moves the other.
@@ -149,22 +144,23 @@ class Training:
     def run(self) -> Run:
         """What has become of it so far; at least one epoch has been trained."""
         after, before = np.array(self._after).T, np.array(self._before).T
-        return Run(after[0], after[1], before[0], before[1], self._probabilities)
+        return Run(after[0], after[1], before[0], before[1], self.probabilities)
 
     def _switch(self, factor: float) -> tuple[float, float]:
         """Prune, and give loss and error rate after it; of the first model they are those of epoch 0."""
         self._factor, self._mask = factor, self._task.network.mask(self._weights, factor)
         self._weights = self._weights * self._mask
-        evaluation = self._evaluated()[:2]
+        evaluation = self._evaluated()
         if self._after:
             return evaluation
         self._after.append(evaluation)
         self._before.append(_UNKNOWN)
         return _UNKNOWN
 
-    def _evaluated(self) -> Assessment:
-        held_out = self._task.material.test
-        return self._task.network.evaluate(self._weights, held_out.inputs, held_out.labels)
+    def _evaluated(self) -> tuple[float, float]:
+        found = self._task.network.evaluate(self._weights, *self._task.material.test)
+        self.probabilities = found.probabilities
+        return found.loss, found.error_rate
 
 
 def model_name(factor: float) -> str:
@@ -208,9 +204,9 @@ def train_run(
     with one_thread():
         training = Training(task, rng)
         for k, epoch in enumerate(schedule, start=1):
-            probabilities = training.train(epoch)
+            training.train(epoch)
             if watch is not None:
-                watch(k, probabilities)
+                watch(k, training.probabilities)
         return training.run()
 
 

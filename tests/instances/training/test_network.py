@@ -89,7 +89,7 @@ def test_pruning_removes_the_share_of_smallest_weights_and_no_bias():
 def test_a_round_is_the_mean_of_what_clients_learn_in_proportion_to_their_examples(empty):
     rng = np.random.default_rng(2)
     inputs, labels = rng.standard_normal((2, 9)), rng.integers(0, 2, (1, 9))
-    examples = Examples(inputs, labels, labels[0])
+    examples = Examples(inputs, labels)
     mask = np.array([1, 0, 1, 1, 1, 1.0])
     weights = rng.standard_normal(6) * mask
     clients = (np.arange(6), np.arange(6, 9)) + ((np.arange(0),) if empty else ())
