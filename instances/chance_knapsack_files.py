@@ -24,7 +24,7 @@ from pathlib import Path
 
 from scipy import special
 
-from depl.instances.knapsack_files import Line, count_of, lines_of, numbers_of
+from depl.instances.knapsack_files import Line, count_of, lines_of, numbers_of, published_optima
 from depl.instances.reductions.chance import ChanceKnapsack
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.names import advice
@@ -85,10 +85,8 @@ def shipped_robust_knapsack(name: str) -> tuple[ChanceKnapsack, Fraction]:
     known = shipped_robust_knapsacks()
     if name not in known:
         raise InvalidInputError(f"no shipped knapsack {name!r}; {advice(name, known)}")
-    lines = (_FOLDER / "optima.csv").read_text(encoding="utf-8").splitlines()
-    optima = dict(line.split(",") for line in lines[1:])
     with resources.as_file(_FOLDER / f"{name}.txt") as path:
-        return read_chance_knapsack(path, fewer_items=True), Fraction(optima[name])
+        return read_chance_knapsack(path, fewer_items=True), published_optima(_FOLDER)[name]
 
 
 def announced_items(path: str | Path) -> int:

@@ -7,10 +7,9 @@
 
 import math
 
+from depl.instances.reductions.to_planning import certain, gain, site
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.problem.instance import Cluster, Dataset, Instance, Model, Target
-from depl.models.problem.laws import Deterministic, Zero
-from depl.models.problem.learning import ConstantImprovement, Improvement
+from depl.models.problem.instance import Instance, Model, Target
 
 
 def short_epochs(levels: int = 200) -> Instance:
@@ -31,18 +30,15 @@ def short_epochs(levels: int = 200) -> Instance:
     if levels < 24 or levels % 2:
         raise InvalidInputError(f"must be even and at least 24, not {levels}", "levels")
     needed = levels // 2 + 1
-    return _instance(
-        f"short-epochs-{levels}",
-        (_model("only", _constant(1.0), work=1.05 / levels),),
-        Target(
-            initial_loss=levels,
-            maximum_loss=levels - needed,
-            quantile_level=0.9,
-            maximum_epochs=needed,
-            maximum_time=1.0,
-        ),
-        capacity=1.0,
+    target = Target(
+        initial_loss=levels,
+        maximum_loss=levels - needed,
+        quantile_level=0.9,
+        maximum_epochs=needed,
+        maximum_time=1.0,
     )
+    only = _model("only", 1.0, work=1.05 / levels)
+    return certain(f"short-epochs-{levels}", (only,), target, site(capacity=1.0, unit_cost=1))
 
 
 def almost_one_level(price: float, levels: int = 200) -> Instance:
@@ -67,35 +63,16 @@ def almost_one_level(price: float, levels: int = 200) -> Instance:
         raise InvalidInputError(f"must be at least 2, not {price}", "price")
     if levels < 10:
         raise InvalidInputError(f"must be at least 10, not {levels}", "levels")
-    return _instance(
-        f"almost-one-level-{levels}-{price:g}",
-        (_model("cheap", _constant(0.99), work=1.0), _model("expensive", _constant(1.0), work=price)),
-        Target(
-            initial_loss=levels,
-            maximum_loss=levels - 10,
-            quantile_level=0.9,
-            maximum_epochs=20,
-            round_deadline=1.0,
-        ),
-        capacity=price,
+    target = Target(
+        initial_loss=levels,
+        maximum_loss=levels - 10,
+        quantile_level=0.9,
+        maximum_epochs=20,
+        round_deadline=1.0,
     )
+    models = _model("cheap", 0.99, work=1.0), _model("expensive", 1.0, work=price)
+    return certain(f"almost-one-level-{levels}-{price:g}", models, target, site(price, unit_cost=1))
 
 
-def _constant(gain: float) -> ConstantImprovement:
-    return ConstantImprovement(noise=Deterministic(value=gain))
-
-
-def _model(name: str, improvement: Improvement, work: float) -> Model:
-    return Model(name=name, size=0, demand=work, improvement=improvement)
-
-
-def _instance(name: str, models: tuple[Model, ...], target: Target, capacity: float) -> Instance:
-    """One cluster and one dataset of volume 1; switches are free, nothing is random."""
-    return Instance(
-        name=name,
-        clusters=(Cluster(name="site", capacity=capacity, bandwidth=1, unit_cost=1),),
-        datasets=(Dataset(name="data", volume=1),),
-        models=models,
-        target=target,
-        other_switches=Zero(),
-    )
+def _model(name: str, fall: float, work: float) -> Model:
+    return Model(name=name, size=0, demand=work, improvement=gain(fall))

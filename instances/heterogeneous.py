@@ -2,10 +2,8 @@
 
 Everything is drawn before anything is solved. What makes the choices real:
 
-- **Clusters** lie on a price surface (`depl.instances.price_surface`) around the cluster that suits the
-  middle model, half of them with a markup on top. Those without one are dominated by no other cluster (as
-  good in capacity, bandwidth and unit cost, and better in one); the higher the price of time, the larger
-  and faster is the best cluster.
+- **Clusters** lie on a price surface (`depl.instances.price_surface`) around the one that suits the middle
+  model; half of them have a markup, and no other dominates those without one.
 - **Models** go from fast, unsteady and large to slow, steady and small. With psi the weight of an epoch on
   its best cluster, the gain of a model is a multiple of psi**(1 - delta): small models gain more per cost,
   large ones more per epoch, and K_max limits the epochs. Under eq. (8) the gains per cost of all models
@@ -13,27 +11,22 @@ Everything is drawn before anything is solved. What makes the choices real:
   concave function phi(k) = (k + k_0)**theta at the epoch at which the model is to be best,
   A = phi'**(-1/2) and B = (phi - k phi') / phi'. Early epochs belong to the fast models, late ones to the
   slow.
-- **Datasets** differ in volume by a lognormal factor and in quality (volume per work) by another one, and
-  K^ is logarithmic or a power: less data mean cheaper epochs and more of them, and the dense ones go first.
-- **Transfers**: clusters and datasets belong to regions. In its own region a dataset is free; elsewhere it
-  costs in proportion to its volume and the distance. Only the `CHARGED_DATASETS` largest ones are charged,
-  so that N clusters need a few N entries and not D N: what the others would cost is left out.
+- **Datasets** differ in volume and in quality (volume per work) by lognormal factors, and K^ is logarithmic
+  or a power: less data mean cheaper epochs and more of them.
+- **Transfers**: a dataset is free in its own region, and costs in proportion to its volume and the distance
+  elsewhere. Only the `CHARGED_DATASETS` largest ones are charged, so that there are a few N entries.
 - **Switches** lose the gain of half an epoch to two epochs; those between neighbouring models less.
 
-T_max and l_max are those of a drawn reference plan: up to three phases, each with a model that is to be
-best in it, on a cluster near the best of the surface at a drawn price of time, with the densest data and a
-drawn fraction of the capacities; l_max is the certified omega-quantile of its final loss, rounded up. So
-every instance has a plan, which `heterogeneous_instance_with_plan` returns, and T_max binds whenever there
-is no round deadline.
-
-Where clusters are many, some lie close to the best of the surface, which is used in full: resources then
-are mostly at the capacity, and the choice is which cluster. Few clusters leave a choice of both.
+T_max and l_max are those of a drawn reference plan (`_reference_plan`), l_max its certified omega-quantile,
+rounded up. So every instance has a plan, which `heterogeneous_instance_with_plan` returns, and T_max binds
+whenever there is no round deadline.
 """
 
 import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -105,23 +98,17 @@ def heterogeneous_instance_with_plan(
     offered = tuple(_models(rng, market, models, maximum_epochs, stored))
     places = tuple(_clusters(rng, market.surface, clusters))
     others, switches = _switches(rng, offered, maximum_epochs)
-    draft = Instance(
+    draft = drafted(
+        rng,
+        maximum_epochs,
         name="heterogeneous",
         clusters=places,
         datasets=stored,
         models=offered,
         other_switches=others,
         switches=switches,
-        data_law=drawn_data_law(rng, stored),
-        target=Target(
-            initial_loss=0,
-            maximum_loss=0,
-            quantile_level=rounded(rng.uniform(0.9, 0.99), 2),
-            maximum_epochs=maximum_epochs,
-            maximum_time=1,
-        ),
     )
-    return _with_limits(rng, draft, market)
+    return limited(rng, draft, _reference_plan(rng, draft, market), _transfers)
 
 
 def require_sizes(**sizes: int) -> None:
@@ -129,6 +116,19 @@ def require_sizes(**sizes: int) -> None:
     for name, size in sizes.items():
         if size < 1:
             raise InvalidInputError(f"must be at least 1, not {size}", name)
+
+
+def drafted(rng: np.random.Generator, maximum_epochs: int, **parts: Any) -> Instance:
+    """An instance with a drawn data law and level; T_max = 1 and l_max = 0 stand in for its limits."""
+    law = drawn_data_law(rng, parts["datasets"])
+    target = Target(
+        initial_loss=0,
+        maximum_loss=0,
+        quantile_level=rounded(rng.uniform(0.9, 0.99), 2),
+        maximum_epochs=maximum_epochs,
+        maximum_time=1,
+    )
+    return Instance(data_law=law, target=target, **parts)
 
 
 @dataclass(frozen=True)
@@ -257,11 +257,6 @@ def drawn_data_law(rng: np.random.Generator, datasets: Sequence[Dataset]) -> Dat
         return PowerDataLaw(p=rounded(rng.uniform(0.35, 0.8)), base_volume=base)
     slope = rounded(rng.uniform(0.25, 0.9))
     return LogDataLaw(a=rounded(1 + slope * math.log(base + volume), 6), b=slope, base_volume=base)
-
-
-def _with_limits(rng: np.random.Generator, draft: Instance, market: _Market) -> tuple[Instance, Plan]:
-    """Put the limits where a drawn plan just keeps them, and price transfers by what that plan costs."""
-    return limited(rng, draft, _reference_plan(rng, draft, market), _transfers)
 
 
 def limited(

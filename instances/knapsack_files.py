@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from importlib import resources
+from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from depl.instances.reductions.knapsack import Knapsack
@@ -28,7 +29,6 @@ from depl.models.foundation.wording import counted
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,2})?")
 _LONGEST_NUMBER = 40
 _FOLDER = resources.files("depl.instances") / "data" / "knapsack"
-_OPTIMA = "optima.csv"
 _DASHES = re.compile(r"-{3,}")
 
 
@@ -97,12 +97,12 @@ def shipped_knapsack(name: str) -> NamedKnapsack:
     if name not in known:
         raise InvalidInputError(f"no file and no shipped knapsack {name!r}; {advice(name, known)}")
     with resources.as_file(_FOLDER / name) as path:
-        return replace(read_knapsacks(path)[0], optimum=_published_optima()[name])
+        return replace(read_knapsacks(path)[0], optimum=published_optima(_FOLDER)[name])
 
 
-def _published_optima() -> dict[str, Fraction]:
+def published_optima(folder: Traversable) -> dict[str, Fraction]:
     """By name of the shipped file."""
-    lines = (_FOLDER / _OPTIMA).read_text(encoding="utf-8").splitlines()
+    lines = (folder / "optima.csv").read_text(encoding="utf-8").splitlines()
     return {name: Fraction(optimum) for name, optimum in (line.split(",") for line in lines[1:])}
 
 
@@ -205,8 +205,8 @@ def _pisinger(lines: list[Line]) -> Iterator[NamedKnapsack]:
         table = [numbers_of(row, ("number", "value", "weight", "taken")) for row in rows]
         items = tuple(place for place, row in enumerate(table) if row[3])
         values, weights = tuple(row[1] for row in table), tuple(row[2] for row in table)
-        optimum = fields["z"][1] if "z" in fields else None
         knapsack = Knapsack(values, weights, fields["c"][1])
+        _, optimum = fields.get("z", (None, None))
         yield NamedKnapsack(" ".join(name.words), knapsack, optimum, items or None)
         start = first + count
         while start < len(lines) and _DASHES.fullmatch(lines[start].words[0]):

@@ -3,28 +3,23 @@
 Made to judge methods on instances unlike those of `depl.instances.heterogeneous`, where prices follow a
 smooth surface, and drawn before anything is solved:
 
-- **Clusters** stand in regions. A region has a level of prices for computing (lognormal) and a bandwidth for
-  all its clusters, better in the hubs, which are one region in five. Machines come in four kinds, each about
-  three times as capable as the one before and some 15 % more expensive for the same work, give or take 10 %
-  from cluster to cluster. Prices do not depend on the bandwidth, and cheap regions are so for all models.
-- **Datasets** have volumes of a Pareto law with the exponent 1.1: few large ones hold about half of all data,
-  and there is a long tail of small ones. They lie in the hubs.
-- **Transfers** cost a price for each pair of regions, times the volume to the power of 0.8: a large dataset
-  costs less for the same volume than a small one. Between hubs the price is a third. Only the
-  largest ones are charged (`depl.instances.heterogeneous.charged`).
-- **Models** are a family as of ResNet-18 to ResNet-152: of the parameters and operations that are published
-  for the five of them (11.7 to 60.2 million, 1.8 to 11.5 billion), interpolated on logarithms where there are
-  more models. The fall of the loss of an epoch rises with the operations to the power of 0.75, between the
-  little that the published accuracies show and a proportional rise; the fall of large networks ends later,
-  and is steadier.
-- **Switches** to a smaller network lose little (it is made from the larger one), all others about as much as
-  an epoch gains. They are normal.
+- **Clusters** stand in regions, each with a level of prices (lognormal) and a bandwidth, better in the hubs,
+  one region in five. Machines come in four kinds, each about three times as capable as the one before and
+  some 15 % more expensive for the same work. Prices do not depend on the bandwidth.
+- **Datasets** have volumes of a Pareto law with the exponent 1.1, and lie in the hubs.
+- **Transfers** cost a price for each pair of regions, a third between hubs, times the volume to the power of
+  0.8. Only the largest ones are charged (`depl.instances.heterogeneous.charged`).
+- **Models** are a family as of ResNet-18 to ResNet-152: of the published parameters and operations of the
+  five, interpolated on logarithms. The fall of the loss of an epoch rises with the operations to the power of
+  0.75, between the little that the published accuracies show and a proportional rise; that of large networks
+  ends later, and is steadier.
+- **Switches** to a smaller network lose little, all others about as much as an epoch gains. They are normal.
 
-T_max and l_max are those of a drawn plan of one or two phases, each with a model on a cluster that is the
-cheapest for it at a drawn price of time, with 0.7 to 1 of the resources that are best at that price, on the
-datasets of the greatest volume for their work: every instance has a plan, and its limits bind.
+T_max and l_max are those of a drawn plan of one or two phases (`_reference_plan`): every instance has a plan,
+and its limits bind.
 """
 
+import functools
 import math
 from collections.abc import Iterator, Sequence
 
@@ -35,7 +30,7 @@ from depl.instances.heterogeneous import (
     apart,
     charged,
     densest,
-    drawn_data_law,
+    drafted,
     limited,
     moved,
     require_sizes,
@@ -50,7 +45,6 @@ from depl.models.problem.instance import (
     InverseSqrtImprovement,
     Model,
     Switch,
-    Target,
     Transfer,
 )
 from depl.models.problem.laws import InverseGamma, Lognormal, Normal
@@ -103,26 +97,17 @@ def regional_instance_with_plan(
     hubs = np.arange(regions) < max(1, regions // 5)
     stored = tuple(_datasets(rng, datasets))
     offered = tuple(_models(rng, models, maximum_epochs))
-    draft = Instance(
+    draft = drafted(
+        rng,
+        maximum_epochs,
         name="regions",
         clusters=tuple(_clusters(rng, where, hubs, offered, stored)),
         datasets=stored,
         models=offered,
         other_switches=_switch(rng, offered, maximum_epochs, 0.6, 1.5),
         switches=tuple(_smaller(rng, offered, maximum_epochs)),
-        data_law=drawn_data_law(rng, stored),
-        target=Target(
-            initial_loss=0,
-            maximum_loss=0,
-            quantile_level=rounded(rng.uniform(0.9, 0.99), 2),
-            maximum_epochs=maximum_epochs,
-            maximum_time=1,
-        ),
     )
-
-    def transfers(rng: np.random.Generator, draft: Instance, whole: float) -> Iterator[Transfer]:
-        return _transfers(rng, draft, whole, where, hubs)
-
+    transfers = functools.partial(_transfers, where=where, hubs=hubs)
     return limited(rng, draft, _reference_plan(rng, draft), transfers)
 
 

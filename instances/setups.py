@@ -6,10 +6,9 @@ whole-line comments that begin with ``//``.
 
 import os
 from collections.abc import Mapping
-from importlib import resources
 from pathlib import Path
 
-from depl.instances.shipped import strip_comments
+from depl.instances.shipped import names, strip_comments, text_of
 from depl.instances.template import FOLDER
 from depl.models.estimation.advice import Reach
 from depl.models.estimation.setup import Setup, SetupTarget
@@ -20,13 +19,10 @@ from depl.models.foundation.wording import rounded_up
 from depl.models.problem.instance import Cluster, Dataset, Provenance, SetupModel
 from depl.models.traces.table import Traces
 
-_FOLDER = resources.files("depl.instances") / "data" / "setups"
-
 
 def setup_names() -> tuple[str, ...]:
     """Names of the shipped setups, sorted."""
-    files = [path.name for path in _FOLDER.iterdir()]
-    return tuple(sorted(name.removesuffix(".json") for name in files if name.endswith(".json")))
+    return names("setups")
 
 
 def load_setup(name_or_path: str | Path) -> Setup:
@@ -40,7 +36,7 @@ def load_setup(name_or_path: str | Path) -> Setup:
     text = str(name_or_path)
     if not isinstance(name_or_path, Path):
         if text in setup_names():
-            return parse_setup((_FOLDER / f"{text}.json").read_text(encoding="utf-8"))
+            return parse_setup(text_of(f"setups/{text}"))
         if not text.endswith(".json") and not os.path.exists(text):
             hint = advice(text, setup_names())
             raise InvalidInputError(f"no shipped setup and no file is called {text!r}; {hint}")
@@ -94,7 +90,5 @@ def setup_of(
 
 def names_of(traces: Traces) -> tuple[list[str], list[str]]:
     """Models and clusters of runs, in the order in which they were first trained."""
-    trained = [place for schedule in traces.schedules for place in schedule]
-    return list(dict.fromkeys(model for model, _ in trained)), list(
-        dict.fromkeys(name for _, name in trained)
-    )
+    models, clusters = zip(*(place for schedule in traces.schedules for place in schedule), strict=True)
+    return list(dict.fromkeys(models)), list(dict.fromkeys(clusters))

@@ -24,9 +24,9 @@ class Entry(NamedTuple):
     summary: str
 
 
-def names() -> tuple[str, ...]:
-    """Names of the shipped families and instances, sorted."""
-    files = [path.name for path in _FOLDER.iterdir()]
+def names(folder: str = "") -> tuple[str, ...]:
+    """Names of the shipped families and instances, or of what is in a folder beside them, sorted."""
+    files = [path.name for path in (_FOLDER / folder).iterdir()]
     return tuple(sorted(name.removesuffix(".json") for name in files if name.endswith(".json")))
 
 

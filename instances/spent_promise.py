@@ -2,13 +2,11 @@ r"""Two epochs in which planning again with the same omega spends a promise that
 
 Epoch 1 trains ``full``, which brings the loss from 3 to 1 (lucky) or only to 2 (unlucky, with probability u).
 For epoch 2 there are ``distilled`` (gains 2, or 1 with probability p / u) and ``pruned`` (gains 1, or nothing
-with probability p), p = 1/20; the target is 0 with omega = 19/20. Costs are 2, 3 and 1.
-
-The cheapest plan is full, then distilled: lucky runs reach the target for sure, unlucky ones with
-probability 1 - p / u, together exactly 1 - u p / u = omega. Seen from the lucky state, pruned is good enough
-for omega and cheaper, so whoever plans again with omega takes it. Seen from the unlucky state nothing
-reaches omega. Who then gives up delivers (1 - u)(1 - p); who goes on with the old plan delivers
-(1 - u)(1 - p) + u - p. Both are less than omega; with u = 5/19 they are exactly 0.70 and 347/380 = 0.913.
+with probability p), p = 1/20; the target is 0 with omega = 19/20. Costs are 2, 3 and 1. The cheapest plan is
+full, then distilled: it reaches the target with probability 1 - u p / u = omega. Seen from the lucky state,
+pruned is good enough for omega and cheaper, so whoever plans again takes it; from the unlucky state nothing
+reaches omega. Who then gives up delivers (1 - u)(1 - p), who goes on with the old plan u - p more: with
+u = 5/19 exactly 0.70 and 347/380 = 0.913.
 """
 
 from fractions import Fraction

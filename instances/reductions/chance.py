@@ -31,8 +31,10 @@ from depl.instances.reductions.knapsack import (
     LARGEST_LOSS,
     Number,
     Solution,
+    Valued,
     common_unit,
     filled,
+    in_units,
     require_cells,
     require_columns,
     require_nonnegative,
@@ -60,7 +62,7 @@ from depl.models.problem.plan import Plan
 
 
 @dataclass(frozen=True)
-class ChanceKnapsack:
+class ChanceKnapsack(Valued):
     """Choose items of most value whose independent normal weights fit with a probability.
 
     Attributes
@@ -89,13 +91,8 @@ class ChanceKnapsack:
         level: float,
     ) -> "ChanceKnapsack":
         """From whole numbers or fractions."""
-        return cls(
-            tuple(map(Fraction, values)),
-            tuple(map(Fraction, means)),
-            tuple(map(Fraction, variances)),
-            Fraction(capacity),
-            level,
-        )
+        worth, mean, variance = (tuple(map(Fraction, column)) for column in (values, means, variances))
+        return cls(worth, mean, variance, Fraction(capacity), level)
 
     def __post_init__(self) -> None:
         """Check lengths, signs and the level."""
@@ -103,14 +100,6 @@ class ChanceKnapsack:
         require_nonnegative("capacity", [self.capacity])
         if not 0.5 <= self.level < 1:
             raise InvalidInputError(f"must be at least 0.5 and below 1, not {self.level:g}", "level")
-
-    def __len__(self) -> int:
-        """How many items there are."""
-        return len(self.values)
-
-    def value_of(self, items: Iterable[int]) -> Fraction:
-        """Value of items, given by their places from 0."""
-        return sum((self.values[item] for item in items), Fraction(0))
 
     def slack(self, items: Iterable[int]) -> float:
         """Capacity left by items: capacity - sum of means - z sqrt(sum of variances), z = Phi^-1(omega)."""
@@ -125,14 +114,9 @@ class ChanceKnapsack:
         return float(special.ndtri(self.level))
 
     @functools.cached_property
-    def value_unit(self) -> Fraction:
-        """The largest number of which all values are whole multiples."""
-        return common_unit(self.values)
-
-    @functools.cached_property
-    def whole_values(self) -> list[int]:
-        """The values in that unit."""
-        return [int(value / self.value_unit) for value in self.values]
+    def whole_values(self) -> tuple[tuple[int, ...], Fraction]:
+        """The values as whole multiples of the largest unit, and that."""
+        return in_units(self.values)
 
 
 class Chance(TakeOrSkip):
@@ -148,7 +132,7 @@ class Chance(TakeOrSkip):
             If numbers are too large for the tolerances of cost and loss.
         """
         unit, count = common_unit((*knapsack.means, knapsack.capacity)), len(knapsack)
-        values = knapsack.whole_values
+        values, _ = knapsack.whole_values
         means = [mean / unit for mean in knapsack.means]
         variances = [variance / unit**2 for variance in knapsack.variances]
         capacity = knapsack.capacity / unit
@@ -176,12 +160,13 @@ class Chance(TakeOrSkip):
     @staticmethod
     def plan_of(knapsack: ChanceKnapsack, items: Iterable[int]) -> Plan:
         """The cheapest plan that takes different ``items``, given by their places from 0."""
-        return plan_taking(items, [0.0] * len(knapsack), [float(value) for value in knapsack.whole_values])
+        return plan_taking(items, [0.0] * len(knapsack), [float(value) for value in knapsack.whole_values[0]])
 
     @staticmethod
     def value_of_cost(knapsack: ChanceKnapsack, cost: float) -> Fraction:
         """The value of the items taken by a plan of cheapest resources that costs ``cost``."""
-        return (sum(knapsack.whole_values) - whole_cost(cost)) * knapsack.value_unit
+        values, unit = knapsack.whole_values
+        return (sum(values) - whole_cost(cost)) * unit
 
 
 def solve_chance_knapsack(knapsack: ChanceKnapsack, solve_instance: Solver) -> Answer:
@@ -192,8 +177,8 @@ def solve_chance_knapsack(knapsack: ChanceKnapsack, solve_instance: Solver) -> A
     NotCoveredError
         If the numbers are too large for the reduction.
     """
-    total = sum(knapsack.whole_values)
-    return by_least_cost(knapsack, Chance.reduce(knapsack), total, knapsack.value_unit, solve_instance)
+    values, unit = knapsack.whole_values
+    return by_least_cost(knapsack, Chance.reduce(knapsack), sum(values), unit, solve_instance)
 
 
 def best_by_value_and_variance(knapsack: ChanceKnapsack) -> Solution:
@@ -208,17 +193,14 @@ def best_by_value_and_variance(knapsack: ChanceKnapsack) -> Solution:
     NotCoveredError
         If items times values times variances, as whole numbers, are more than `MOST_CELLS`.
     """
-    columns = [knapsack.values, knapsack.means, knapsack.variances]
-    units = [common_unit(column) for column in columns]
-    values, means, variances = (
-        [int(number / unit) for number in column] for column, unit in zip(columns, units, strict=True)
-    )
+    values, _ = knapsack.whole_values
+    (means, mean_unit), (variances, variance_unit) = in_units(knapsack.means), in_units(knapsack.variances)
     shape = (sum(values) + 1, sum(variances) + 1)
     require_cells(len(knapsack), shape[0] * shape[1])
     least, moves = unreached(shape), list(zip(values, variances, strict=True))
     taken = filled(least, moves, means, np.less)
-    deviations = np.sqrt(np.arange(shape[1]) * float(units[2]))
-    room = (float(knapsack.capacity) - knapsack.safety * deviations) / float(units[1])
+    deviations = np.sqrt(np.arange(shape[1]) * float(variance_unit))
+    room = (float(knapsack.capacity) - knapsack.safety * deviations) / float(mean_unit)
     value, variance = (int(axis[-1]) for axis in np.nonzero(least <= room))
     chosen = tuple(sorted(traced(taken, shape, moves, (value, variance))))
     return Solution(chosen, knapsack.value_of(chosen))

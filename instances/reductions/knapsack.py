@@ -36,8 +36,22 @@ LARGEST_LOSS = 10**14
 """Most that they may sum to where they are losses: sums are exact, and the tolerance of a loss is 1e-9."""
 
 
+class Valued:
+    """A problem whose items have values."""
+
+    values: tuple[Fraction, ...]
+
+    def __len__(self) -> int:
+        """How many items there are."""
+        return len(self.values)
+
+    def value_of(self, items: Iterable[int]) -> Fraction:
+        """Value of items, given by their places from 0; an item may be repeated."""
+        return sum((self.values[item] for item in items), Fraction(0))
+
+
 @dataclass(frozen=True)
-class Knapsack:
+class Knapsack(Valued):
     """Choose items of most value within a capacity.
 
     Attributes
@@ -62,14 +76,6 @@ class Knapsack:
         require_columns(values=self.values, weights=self.weights)
         require_nonnegative("capacity", [self.capacity])
 
-    def __len__(self) -> int:
-        """How many items there are."""
-        return len(self.values)
-
-    def value_of(self, items: Iterable[int]) -> Fraction:
-        """Value of items, given by their places from 0; an item may be repeated."""
-        return sum((self.values[item] for item in items), Fraction(0))
-
     def weight_of(self, items: Iterable[int]) -> Fraction:
         """Weight of items, given by their places from 0; an item may be repeated."""
         return sum((self.weights[item] for item in items), Fraction(0))
@@ -81,14 +87,9 @@ class Knapsack:
     @functools.cached_property
     def whole(self) -> "WholeKnapsack":
         """The same in whole numbers, without a common factor."""
-        value_unit = common_unit(self.values)
-        weight_unit = common_unit(self.weights)
+        (values, value_unit), (weights, weight_unit) = in_units(self.values), in_units(self.weights)
         return WholeKnapsack(
-            values=tuple(int(value / value_unit) for value in self.values),
-            weights=tuple(int(weight / weight_unit) for weight in self.weights),
-            capacity=math.floor(self.capacity / weight_unit),
-            value_unit=value_unit,
-            weight_unit=weight_unit,
+            values, weights, math.floor(self.capacity / weight_unit), value_unit, weight_unit
         )
 
 
@@ -188,6 +189,12 @@ def common_unit(numbers: Sequence[Fraction]) -> Fraction:
     denominator = math.lcm(*(number.denominator for number in numbers))
     divisor = math.gcd(*(int(number * denominator) for number in numbers))
     return Fraction(divisor, denominator) if divisor else Fraction(1)
+
+
+def in_units(numbers: Sequence[Fraction]) -> tuple[tuple[int, ...], Fraction]:
+    """Numbers as whole multiples of the largest unit, and that."""
+    unit = common_unit(numbers)
+    return tuple(int(number / unit) for number in numbers), unit
 
 
 def require_items(items: Iterable[int], count: int) -> tuple[int, ...]:

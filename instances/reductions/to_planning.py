@@ -10,12 +10,12 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol
 
 from depl.instances.reductions.knapsack import (
     LARGEST_LOSS,
     Knapsack,
     Number,
+    Valued,
     require_items,
     require_separable,
     whole_cost,
@@ -275,17 +275,6 @@ def unbounded(knapsack: Knapsack, value: Number) -> Instance:
 # --- solving by way of a reduction
 
 Solver = Callable[[Instance], Result]
-Reached = tuple[Result, tuple[int, ...] | None, bool]
-"""A result, items that fit and reach the value, and whether it is proved that there are none."""
-
-Reach = Callable[[Knapsack, Fraction, Solver], Reached]
-
-
-class Valued(Protocol):
-    """A problem whose items have values."""
-
-    def value_of(self, items: Iterable[int]) -> Fraction:
-        """Value of items, given by their places from 0."""
 
 
 @dataclass(frozen=True)
@@ -363,33 +352,21 @@ def _least_cost(result: Result, most: int) -> int:
     return max(0, math.ceil(result.lower_bound - _SLACK * abs(result.lower_bound) - _SLACK))
 
 
-def _reach_by_time(knapsack: Knapsack, value: Fraction, solve_instance: Solver) -> Reached:
-    result = solve_instance(ByTime.reduce(knapsack, value))
-    items = None if result.plan is None else ByTime.solution_of(result.plan)
-    return result, items, result.termination is Termination.INFEASIBLE
-
-
-def _reach_for_free(knapsack: Knapsack, value: Fraction, solve_instance: Solver) -> Reached:
-    """The lightest items of a value; it cannot be reached if they are proved to be too heavy."""
-    result = solve_instance(FreeResources.reduce(knapsack, value))
-    items = None if result.plan is None else FreeResources.solution_of(result.plan)
-    if items is None or knapsack.holds(items):
-        return result, items, result.termination is Termination.INFEASIBLE
-    return result, None, result.termination is Termination.OPTIMAL
-
-
-def _bisected(knapsack: Knapsack, reach: Reach, solve_instance: Solver) -> Answer:
-    """The largest value that can be reached."""
+def _bisected(
+    knapsack: Knapsack, reduction: type[ByTime] | type[FreeResources], solve_instance: Solver
+) -> Answer:
+    """The largest value that can be reached; for free, not if the lightest items of it are too heavy."""
     whole, results = knapsack.whole, []
     best: tuple[int, ...] = ()
     low, high = 0, sum(whole.values)
     while low < high:
         middle = (low + high + 1) // 2
-        result, items, impossible = reach(knapsack, middle * whole.value_unit, solve_instance)
+        result = solve_instance(reduction.reduce(knapsack, middle * whole.value_unit))
         results.append(result)
-        if items is not None:
+        items = None if result.plan is None else reduction.solution_of(result.plan)
+        if items is not None and knapsack.holds(items):
             best, low = items, sum(whole.values[item] for item in items)
-        elif impossible:
+        elif result.termination is (Termination.INFEASIBLE if items is None else Termination.OPTIMAL):
             high = middle - 1
         else:
             break
@@ -397,7 +374,10 @@ def _bisected(knapsack: Knapsack, reach: Reach, solve_instance: Solver) -> Answe
     return Answer(best, value, low == high, high * whole.value_unit, tuple(results))
 
 
-REACHING: dict[str, Reach] = {"by-time": _reach_by_time, "free-resources": _reach_for_free}
+REACHING: dict[str, type[ByTime] | type[FreeResources]] = {
+    "by-time": ByTime,
+    "free-resources": FreeResources,
+}
 
 
 # --- instances of take and skip
