@@ -94,6 +94,11 @@ class Cut:
     excess: float = 0.0
     roughness: float = 0.0
 
+    @property
+    def sums(self) -> tuple[float, float, float, float, float]:
+        """What the prices are paid for, in their order."""
+        return self.time, self.gain, self.variance, self.excess, self.roughness
+
 
 class CuttingPlanes:
     """max z subject to z <= the value of every cut at the prices and at both ends of the range."""
@@ -108,20 +113,18 @@ class CuttingPlanes:
         limit: float | None,
         same_time: bool,
     ) -> None:
-        self._part, self._fall = part, fall
+        self._part, self._fall, self._limit = part, fall, limit
         self._least_unit = start.gain * abs(fall) / 10
-        self._limit = limit
         self._fixed = start.time if same_time else None
-        self._ends = piece.corners
+        ends = np.array(piece.corners)
+        self._asked = np.column_stack([np.full(len(ends), limit or 0.0), fall + ends[:, 3], ends[:, :3]])
         self._units: FloatArray | None = None
         self._program: CutProgram | None = None
         self._waiting = list(cuts)
-        ends = (
-            (piece.low, piece.high),
-            (piece.excess_low, piece.excess_high),
-            (piece.rough_low, piece.rough_high),
-        )
-        self._extents = [_Extent.of(*pair) for pair in ends]
+        low = np.array([piece.low, piece.excess_low, piece.rough_low])
+        high = np.array([piece.high, piece.excess_high, piece.rough_high])
+        self._endless = np.isinf(high)  # nothing is paid for more of a sum without an end
+        self._sizes = np.maximum(np.abs(low), np.where(self._endless, 0.0, np.abs(high)))
 
     def add(self, cut: Cut) -> None:
         """Rows of a cut, one for each corner."""
@@ -135,9 +138,10 @@ class CuttingPlanes:
         if found is None or self._units is None:
             return math.inf, None
         cost = self._units[0]
-        time, gain, *sums = (found.point * cost / self._units[1:]).tolist()
-        capped = (min(price, e.greatest_price) for price, e in zip(sums, self._extents, strict=True))
-        return float(found.ceiling * cost) + self._part.paid, Prices(max(time, 0.0), max(gain, 0.0), *capped)
+        prices = found.point * cost / self._units[1:]
+        prices[:2] = np.maximum(prices[:2], 0.0)
+        prices[2:] = np.where(self._endless, np.minimum(prices[2:], 0.0), prices[2:])
+        return float(found.ceiling * cost) + self._part.paid, Prices(*prices.tolist())
 
     def _begin(self, cut: Cut) -> None:
         """Units from the first sequence, so that all numbers are of a size."""
@@ -145,11 +149,10 @@ class CuttingPlanes:
         cost = max(cut.cost + float(cut.uses[used] @ self._part.charges[used]), self._least_unit, 1e-12)
         time = self._limit if self._limit is not None else 1.0
         fall = max(abs(self._fall), 1e-12)
-        self._units = np.array([cost, time, fall, *(extent.unit for extent in self._extents)])
+        self._units = np.array([cost, time, fall, *np.where(self._sizes > 0, self._sizes, 1.0)])
         timed = _LARGEST_PRICE if self._limit is not None else 0.0
-        prices = [extent.prices for extent in self._extents]
-        lower = np.array([1e-9 if timed else 0.0, 0.0, *(low for low, _ in prices)])
-        upper = np.array([timed, _LARGEST_PRICE, *(high for _, high in prices)])
+        lower = np.array([1e-9 if timed else 0.0, 0.0, *[-_LARGEST_PRICE] * 3])
+        upper = np.array([timed, _LARGEST_PRICE, *np.where(self._endless, 0.0, _LARGEST_PRICE)])
         if self._fixed is not None:
             lower[0] = upper[0] = self._fixed * time / cost
         self._program = CutProgram(lower, upper)
@@ -161,41 +164,13 @@ class CuttingPlanes:
         if self._units is None or self._program is None or not cuts:
             return
         charges = np.where(np.isinf(self._part.charges), 0.0, self._part.charges)  # of sites in use
-        limit = 0.0 if self._limit is None else self._limit
-        sums = np.array(
-            [
-                (
-                    cut.cost + float(cut.uses @ charges),
-                    0.0 if self._limit is None else cut.time,
-                    cut.gain,
-                    cut.variance,
-                    cut.excess,
-                    cut.roughness,
-                )
-                for cut in cuts
-            ]
-        )
-        rows = np.empty((len(cuts), len(self._ends), len(self._units) - 1))
-        for place, (end, excess, rough, margin) in enumerate(self._ends):
-            asked = limit, self._fall + margin, end, excess, rough
-            rows[:, place] = (np.array(asked) - sums[:, 1:]) * _SIGNS / self._units[1:]
-        rights = np.repeat(sums[:, 0] / self._units[0], len(self._ends))
+        costs = np.array([cut.cost + float(cut.uses @ charges) for cut in cuts])
+        sums = np.array([cut.sums for cut in cuts])
+        if self._limit is None:
+            sums[:, 0] = 0.0
+        rows = (self._asked - sums[:, None]) * _SIGNS / self._units[1:]
+        rights = np.repeat(costs / self._units[0], len(self._asked))
         self._program.add(rows.reshape(len(rights), -1), rights)
-
-
-@dataclass(frozen=True)
-class _Extent:
-    """Unit and prices of a sum that lies in a range; where that has no end, nothing is paid for more."""
-
-    unit: float
-    prices: tuple[float, float]
-    greatest_price: float
-
-    @classmethod
-    def of(cls, low: float, high: float) -> "_Extent":
-        if high == math.inf:
-            return cls(abs(low) or 1.0, (-_LARGEST_PRICE, 0.0), 0.0)
-        return cls(max(abs(low), abs(high)) or 1.0, (-_LARGEST_PRICE, _LARGEST_PRICE), math.inf)
 
 
 _KEPT_CUTS = 24
@@ -266,14 +241,12 @@ class Dual:
         epochs, models = self.learning.gains.shape
         self._work = np.empty((epochs, models)), np.empty((epochs, models), dtype=np.int64)
         self._paths = np.empty((epochs, models)), np.empty((epochs, models), dtype=np.int64)
-        finite = np.where(np.isfinite(self.learning.variances), self.learning.variances, 0.0)
-        self._variances = finite
-        # beyond the plans' own losses only where a plan may not end so, which no bound has to allow for
-        self._switch_losses = self.learning.switch_losses + self.learning.end_charges
+        self._variances = np.where(np.isfinite(self.learning.variances), self.learning.variances, 0.0)
         changes = self.learning.switch_variances
-        self._switch_variances = np.where(np.isfinite(changes), changes, 0.0)
-        self._switch_excesses = np.zeros_like(changes)
-        self._switch_roughness = np.zeros_like(changes)
+        # beyond the plans' own losses only where a plan may not end so, which no bound has to allow for
+        losses = self.learning.switch_losses + self.learning.end_charges
+        # loss, variance, excess and roughness
+        self._switches = np.array([losses, np.where(np.isfinite(changes), changes, 0.0), *[0 * losses] * 2])
         self._priced: dict[float, Priced] = {}
 
     def bound(self, part: Part, requirement: Requirement, start: Prices, cutoff: float = math.inf) -> Bound:
@@ -293,10 +266,6 @@ class Dual:
             if found.value < best.value or best.cut is None:
                 best = found
         return replace(best, ranges=tuple(open_ranges))
-
-    def value(self, part: Part, requirement: Requirement, prices: Prices) -> float:
-        """The bound that given prices prove, the least over all ranges."""
-        return min(self.values(part, requirement, prices), default=math.inf)
 
     def values(self, part: Part, requirement: Requirement, prices: Prices) -> list[float]:
         """The bound that given prices prove for every range; infinite beyond what any plan can cost."""
@@ -344,20 +313,13 @@ class Dual:
         """Least reduced cost of a sequence, rounded down, and the sequence."""
         priced, weights = self.priced(prices.time), self._work[0]
         chosen = self._reduced(priced, part, prices)
-        switches = np.where(
-            self.learning.allowed,
-            prices.gain * self._switch_losses
-            + prices.variance * self._switch_variances
-            + prices.excess * self._switch_excesses
-            + prices.roughness * self._switch_roughness,
-            math.inf,
-        )
+        switches = sum(price * table for price, table in zip(prices[1:], self._switches, strict=True))
+        switches = np.where(self.learning.allowed, switches, math.inf)
         least, models = cheapest_path(weights, switches, self._paths)
         if not len(models):
             return math.inf, None
         cut = self._cut(priced, prices, models, chosen[np.arange(len(models)), models])
-        parts = (cut.time, cut.gain, cut.variance, cut.excess, cut.roughness)
-        size = abs(least) + math.fsum(price * abs(part) for price, part in zip(prices, parts, strict=True))
+        size = abs(least) + math.fsum(price * abs(part) for price, part in zip(prices, cut.sums, strict=True))
         size += len(models) * prices.gain * self.learning.end_charge
         return least - _ROUNDING * size, cut
 
@@ -390,17 +352,18 @@ class Dual:
         time = priced.time[row, models, sites]
         spent = priced.psi[row, models, sites] - np.where(np.isinf(time), 0.0, prices.time * time)
         before = np.concatenate([[len(self.learning.switches) - 1], models[:-1]])
-        gains, variances, excesses = self._learned(prices, models, sites)
+        gain, variance, excess = (float(part.sum()) for part in self._learned(prices, models, sites))
+        lost, varied, exceeded, rough = (float(table[before, models].sum()) for table in self._switches)
         return Cut(
             models,
             sites,
             float(spent.sum()),
             float(time.sum()),
-            float(gains.sum() - self._switch_losses[before, models].sum()),
-            float(variances.sum() + self._switch_variances[before, models].sum()),
+            gain - lost,
+            variance + varied,
             np.bincount(sites, minlength=len(self.places.low)),
-            float(excesses.sum() + self._switch_excesses[before, models].sum()),
-            float(self._switch_roughness[before, models].sum()),
+            excess + exceeded,
+            rough,
         )
 
     def _learned(
@@ -508,18 +471,12 @@ def _gain_price_range(dual: Dual, part: Part, multiplier: float) -> tuple[float,
 
 def _rest(fall: float, piece: VarianceRange, limit: float | None, prices: Prices) -> float:
     """What prices add to the reduced cost of plans in a range, rounded down."""
-    if prices.excess > 0 and piece.excess_high == math.inf:
-        return -math.inf  # B has no end
-    if prices.roughness > 0 and piece.rough_high == math.inf:
+    ends = (prices.excess, piece.excess_high), (prices.roughness, piece.rough_high)
+    if any(price > 0 and end == math.inf for price, end in ends):  # it has no end
         return -math.inf
     terms = [
-        (
-            prices.gain * (fall + margin),
-            -prices.variance * variance,
-            -prices.excess * excess,
-            -prices.roughness * rough,
-        )
-        for variance, excess, rough, margin in piece.corners
+        (prices.gain * (fall + margin), *(-price * end for price, end in zip(prices[2:], sums, strict=True)))
+        for *sums, margin in piece.corners
     ]
     paid = prices.time * limit if limit is not None else 0.0
     size = max(sum(map(abs, row)) for row in terms)  # and not that of the sums, whose terms may cancel

@@ -1,15 +1,11 @@
 r"""All sites of an instance with many datasets, relaxed: bounds, and the features of good sites.
 
-Sets of data are known by their volume Q. Between two volumes the least work and transfers of a set lie on
-corners that are linear in Q (below), h~ is a line above h, and the reduced cost
-of an epoch is concave in Q and least at one of the ends: two entries for every interval, with a row for every
-cluster and corner, bound all sets of data (proof: docs, *The loop*). Plans come from listed sites. Work that
-tables list by epoch is replaced by a sum over the data below it (`DataWork`), as psi rises in the work.
-
-*Lines*: for a rate of exchange alpha >= 0 the least c + alpha F of a fractional set, G_alpha(Q), is convex
-in Q: datasets come in order of (c + alpha F) / volume. Every set obeys c >= G_0(Q), c + alpha F >= G_alpha(Q)
-for all alpha, and F >= F_min(Q). Between two volumes these are replaced by tangents, so that everything is
-linear in Q. Small sets pay for whole datasets: no set has a dataset larger than itself, and each has one.
+Sets of data are known by their volume Q. For a rate of exchange alpha >= 0 the least c + alpha F of work and
+transfers of a fractional set, G_alpha(Q), is convex in Q. Between two volumes tangents of these lines bound
+every set by corners that are linear in Q, h~ is a line above h, and the reduced cost of an epoch is concave
+in Q and least at one of the ends: two entries for every interval, with a row for every cluster and corner,
+bound all sets of data (proof: docs, *The loop*). Plans come from listed sites. Work that tables list by epoch
+is replaced by a sum over the data below it (`DataWork`), as psi rises in the work.
 """
 
 import functools
@@ -129,16 +125,18 @@ class Frontier:
         """A lower bound of all sites whose volumes lie between rising ends, with corners for some rates."""
         volumes = np.array([item.volume for item in instance.datasets])
         h = np.minimum(factors.at(ends), 1.0)
-        lines = np.stack([factors.line_above(a, b) for a, b in itertools.pairwise(ends)])
-        below = np.stack([factors.line_below(a, b) for a, b in itertools.pairwise(ends)])
+        lines = [factors.lines(a, b) for a, b in itertools.pairwise(ends)]
+        above, below = (np.concatenate(side) for side in zip(*lines, strict=True))
         return cls._made(
             instance,
             np.repeat(ends, 2)[1:-1],
-            lines.ravel() * (1 + 1e-12),
-            np.repeat(h[:-1], 2) * (1 - 1e-12),
-            np.repeat(h[1:], 2) * (1 + 1e-12),
-            np.minimum(below.ravel(), 1.0) * (1 - 1e-12),
-            _OfClusters.read(
+            (
+                above * (1 + 1e-12),
+                np.repeat(h[:-1], 2) * (1 - 1e-12),
+                np.repeat(h[1:], 2) * (1 + 1e-12),
+                np.minimum(below, 1.0) * (1 - 1e-12),
+            ),
+            _of_clusters(
                 instance, lambda work, costs: corner_lines(volumes, work, costs, ends, relative), relative
             ),
             in_intervals=True,
@@ -156,48 +154,41 @@ class Frontier:
         even = least + (total - least) * np.linspace(0, 1, points) ** 1.5
         chosen = np.sort(np.concatenate([even, np.geomspace(least, even[1], few + 2)[1:-1]]))
         h = factors.at(chosen)
-
-        sets = _OfClusters.read(
+        sets = _of_clusters(
             instance,
             lambda work, costs, mine: _usable_sets(volumes[mine], work[mine], costs[mine], chosen),
             usable=usable_data(instance),
         )
-        return cls._made(instance, chosen, h, h, h, h, sets, in_intervals=False)
+        return cls._made(instance, chosen, (h, h, h, h), sets, in_intervals=False)
 
     @classmethod
     def _made(
         cls,
         instance: Instance,
         volumes: FloatArray,
-        factors: FloatArray,
-        low: FloatArray,
-        high: FloatArray,
-        below: FloatArray,
-        rows: "_OfClusters",
+        factors: tuple[FloatArray, FloatArray, FloatArray, FloatArray],
+        rows: "_Rows",
         *,
         in_intervals: bool,
     ) -> "Frontier":
-        least = rows.work.min(axis=0)
-        shares = work_of_data(instance).shares
+        clusters, rates, work, transfers = rows
+        least, shares = work.min(axis=0), work_of_data(instance).shares
         sizes = np.array([model.size for model in instance.models])
         epochs = max(1, instance.target.maximum_epochs)
-        places, tau = [instance.clusters[n] for n in rows.clusters.tolist()], instance.target.round_deadline
+        places, tau = [instance.clusters[n] for n in clusters.tolist()], instance.target.round_deadline
         sent = sizes / np.array([[place.bandwidth] for place in places])
         if instance.rules.restrict_models:
             names = [model.name for model in instance.models]
             sent = np.where(instance.rules.fitting([p.name for p in places], names), sent, math.inf)
         return cls(
             volumes,
-            factors,
-            low,
-            high,
-            below,
+            *factors,
             shares[:, None] * least,
             shares[:, None] * (np.repeat(least[::2], 2) if in_intervals else least),
-            rows.clusters,
-            rows.rates,
-            np.divide(rows.work, least, out=np.ones_like(rows.work), where=least > 0),
-            rows.transfers / epochs,
+            clusters,
+            rates,
+            np.divide(work, least, out=np.ones_like(work), where=least > 0),
+            transfers / epochs,
             np.array([place.nodes for place in places], dtype=float),
             np.array([place.nodes * place.unit_cost for place in places]),
             np.array([place.capacity for place in places]),
@@ -323,10 +314,6 @@ class Frontier:
                 paid += least * self.epochs
         return replace(self, charges=charges), paid
 
-    def like(self, other: "Frontier") -> "Frontier":
-        """Transfers are charged in the shares of another frontier."""
-        return replace(self, weights=other.weights, stretches=other.stretches)
-
     @functools.cached_property
     def fastest(self) -> FloatArray:
         """Least times over the rows, shape (1, M, O) [time]; the least work of a cluster counts."""
@@ -378,46 +365,35 @@ def _weighed(weights: FloatArray, charges: FloatArray) -> FloatArray:
         return np.where(np.isinf(charges), charges, weights * charges)
 
 
-@dataclass(frozen=True, eq=False)
-class _OfClusters:
-    """Work and transfers of all rows, shape (R, O)."""
+_Rows = tuple[Integers, FloatArray, FloatArray, FloatArray]
+"""Clusters, rates, work and transfers of all rows, shape (R,), (R,), (R, O) and (R, O)."""
 
-    clusters: Integers
-    rates: FloatArray
-    work: FloatArray
-    transfers: FloatArray
 
-    @classmethod
-    def read(
-        cls,
-        instance: Instance,
-        of_costs: Callable[..., tuple[FloatArray, FloatArray]],
-        relative: FloatArray = RATES,
-        usable: NDArray[np.bool_] | None = None,
-    ) -> "_OfClusters":
-        """Clusters to which all data cost the same are looked at once; not those where nothing can train.
+def _of_clusters(
+    instance: Instance,
+    of_costs: Callable[..., tuple[FloatArray, FloatArray]],
+    relative: FloatArray = RATES,
+    usable: NDArray[np.bool_] | None = None,
+) -> _Rows:
+    """Clusters to which all data cost the same are looked at once; not those where nothing can train.
 
-        Without ``usable``, shape (N, D), sets are made of all data, whether or not a cluster may use them,
-        which is a bound all the same. With it ``of_costs`` has its row for a third argument.
-        """
-        work, _, fixed = work_of_data(instance)
-        clusters = open_clusters(instance)
-        table = transfer_costs(instance)[clusters]
-        if usable is not None:
-            table = np.hstack([table, usable[clusters]])
-        costs, which = np.unique(table, axis=0, return_inverse=True)
-        rows = [(row[: len(work)], row[len(work) :] > 0) for row in costs]
-        found = [of_costs(work, *(pair if usable is not None else pair[:1])) for pair in rows]
-        every = np.ones(len(work), dtype=bool)
-        held = [(row, mine if usable is not None else every) for row, mine in rows]
-        rates = [exchange_rates(work[mine], row[mine], relative) for row, mine in held]
-        which = which.ravel()
-        return cls(
-            np.repeat(clusters, [len(rates[i]) for i in which]),
-            np.concatenate([rates[i] for i in which]),
-            np.concatenate([found[i][0] + fixed for i in which]),
-            np.concatenate([found[i][1] for i in which]),
-        )
+    Without ``usable``, shape (N, D), sets are made of all data, whether or not a cluster may use them, which
+    is a bound all the same. With it ``of_costs`` has its row for a third argument.
+    """
+    work, _, fixed = work_of_data(instance)
+    clusters = open_clusters(instance)
+    table = transfer_costs(instance)[clusters]
+    every = np.ones(table.shape, dtype=bool) if usable is None else usable[clusters]
+    costs, which = np.unique(np.hstack([table, every]), axis=0, return_inverse=True)
+    held = [(row[: len(work)], row[len(work) :] > 0) for row in costs]
+    found = [of_costs(work, *(pair if usable is not None else pair[:1])) for pair in held]
+    rates, which = [exchange_rates(work[mine], row[mine], relative) for row, mine in held], which.ravel()
+    return (
+        np.repeat(clusters, [len(rates[i]) for i in which]),
+        np.concatenate([rates[i] for i in which]),
+        np.concatenate([found[i][0] + fixed for i in which]),
+        np.concatenate([found[i][1] for i in which]),
+    )
 
 
 def _usable_sets(
@@ -485,7 +461,7 @@ def _least_tabled(instance: Instance) -> DataWork:
     """
     datasets = [frozenset({item.name}) for item in instance.datasets]
     fixed = np.array([any(t.dataset is None for t in model.compute or ()) for model in instance.models])
-    least = np.array([[_least(instance, model, data) for data in datasets] for model in instance.models])
+    least = np.array([[least_work(instance, model, data) for data in datasets] for model in instance.models])
     if fixed.all():
         return DataWork(np.zeros(len(datasets)), least[:, 0] * _BELOW, 1.0)
     totals = np.where(fixed, -1.0, least.sum(axis=1))
@@ -497,7 +473,7 @@ def _least_tabled(instance: Instance) -> DataWork:
     return DataWork(alone, shares * _BELOW, 0.0)
 
 
-def _least(instance: Instance, model: Model, datasets: frozenset[str]) -> float:
+def least_work(instance: Instance, model: Model, datasets: frozenset[str]) -> float:
     """The least work of a set over all epochs [resource x time]."""
     epochs = range(1, (max(1, instance.target.maximum_epochs) if model.compute is not None else 1) + 1)
     return min(compute(instance, k, model.name, datasets) for k in epochs)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from depl.heuristics.bounds.dual import Dual, Part, Prices, start_prices
-from depl.heuristics.bounds.frontier import Frontier
+from depl.heuristics.bounds.frontier import Frontier, least_work
 from depl.heuristics.bounds.learning import Learning
 from depl.heuristics.bounds.outlook import Outlook
 from depl.heuristics.bounds.requirement import (
@@ -39,7 +39,7 @@ from depl.heuristics.data.sites import (
 from depl.models.foundation.deadline import OutOfTimeError
 from depl.models.foundation.tolerances import TIME_TOLERANCE
 from depl.models.foundation.wording import number, probability
-from depl.models.problem.epochs import Term, compute
+from depl.models.problem.epochs import Term
 from depl.models.problem.instance import Instance
 from depl.models.risk.lower_bound.switches import TiltedSwitch
 
@@ -55,14 +55,9 @@ Stop = Callable[[], bool]
 
 @dataclass(frozen=True)
 class LowerBound:
-    """What is proved before any plan is known.
+    """No feasible plan costs less than ``value``, or it is proved that there is none, but not why.
 
-    Attributes
-    ----------
-    value : float
-        No feasible plan costs less [cost].
-    infeasible : bool
-        It is proved that there is no plan, but not why; the value then is what no plan exceeds.
+    Where there is none the value is what no plan exceeds [cost].
     """
 
     value: float
@@ -71,19 +66,10 @@ class LowerBound:
 
 @dataclass(eq=False)
 class Proof:
-    """What the bound of one instance is made of.
+    """What the bound of one instance is made of; without an outlook all sites are listed.
 
-    Parameters
-    ----------
-    outlook : Outlook or None
-        Without one all sites are listed.
-
-    Attributes
-    ----------
-    highest_cost : float
-        No plan costs more [cost].
-    stages : Stages or None
-        Where a frontier stands for the sites, once the steps have come to them.
+    No plan costs more than ``highest_cost`` [cost]. There are ``stages`` where a frontier stands for the
+    sites, once the steps have come to them.
     """
 
     instance: Instance
@@ -113,10 +99,6 @@ class Proof:
     def obstacle(self) -> str:
         """Why there is no plan, by stage, if that can be proved."""
         return _obstacle(self.instance, self.dual, self.part, self.requirement)
-
-    def bound(self, stop: Stop = lambda: False) -> LowerBound:
-        """The better of two bounds, where no obstacle is known; what is at hand when ``stop`` says so."""
-        return list(self.steps(stop))[-1]
 
     def steps(self, stop: Stop, expected: float = math.nan) -> Iterator[LowerBound]:
         """The bound after every step that may raise it, one at least.
@@ -172,7 +154,7 @@ class Proof:
                 return 0.0
             single = replace(requirement, ranges=(piece,))
             guided = self.outlook.bound(single, start)
-            lowest = min(lowest, self.dual.value(self.part, single, guided.prices))
+            lowest = min(lowest, *self.dual.values(self.part, single, guided.prices))
         return lowest
 
     def _by_tilts(self, stop: Stop, expected: float = math.nan) -> Iterator[float]:
@@ -220,9 +202,8 @@ def _obstacle(instance: Instance, dual: Dual, part: Part, requirement: Requireme
     if requirement is not None:
         lowest = min(min(piece.margin_low, piece.margin_high) for piece in requirement.ranges)
         needed = requirement.fall + lowest
-    free = _free_of(part)
-    idle = dual.without_cost()
-    least, _ = idle.cheapest(free, _FREE)
+    free = Part(np.where(np.isinf(part.charges), math.inf, 0.0))
+    least, _ = dual.without_cost().cheapest(free, _FREE)
     if least == math.inf:
         return _no_epoch(instance)
     if dual.learning.end_charge and least >= dual.learning.end_charge / 2:
@@ -276,20 +257,12 @@ def _no_epoch(instance: Instance) -> str:
 def _fastest_epoch(instance: Instance) -> float:
     """Least time of an epoch with one dataset and full resources [time]."""
     names = [frozenset({item.name}) for item in instance.datasets]
-    epochs = range(1, instance.target.maximum_epochs + 1)
-    tabled = any(model.compute is not None for model in instance.models)
-    best = math.inf
-    for model in instance.models:
-        work = min(compute(instance, k, model.name, d) for k in (epochs if tabled else (1,)) for d in names)
-        for place in instance.clusters:
-            time = work / (place.nodes * place.capacity) + model.size / place.bandwidth
-            best = min(best, time)
-    return best
-
-
-def _free_of(part: Part) -> Part:
-    """The same sites, without charges."""
-    return Part(np.where(np.isinf(part.charges), math.inf, 0.0))
+    works = [(min(least_work(instance, model, data) for data in names), model) for model in instance.models]
+    return min(
+        work / (place.nodes * place.capacity) + model.size / place.bandwidth
+        for work, model in works
+        for place in instance.clusters
+    )
 
 
 def _highest_cost(instance: Instance) -> float:
@@ -311,23 +284,10 @@ limited the steps have to end; at full size fewer of both are reached in the tim
 
 @dataclass(eq=False)
 class Stages:
-    """What is proved so far, and what raises it.
+    """What is proved so far of all ranges of all classes (``items``), and what raises it.
 
-    Parameters
-    ----------
-    instance : Instance
-    factors : DataFactors
-    guide : `depl.heuristics.bounds.tilted_bound.Classes`
-        On few places, where prices are found; nothing is proved on them.
-    full : `depl.heuristics.bounds.tilted_bound.Classes`
-        On a frontier over all clusters.
-    expected : float
-        What plans are expected to cost, if that is known: only says where to look [cost].
-
-    Attributes
-    ----------
-    items : list of Opened
-        All ranges of all classes.
+    Prices are found by the ``guide``, on few places, where nothing is proved, and proved on the frontier of
+    ``full``; what plans are ``expected`` to cost, if that is known, only says where to look [cost].
     """
 
     instance: Instance
@@ -392,15 +352,10 @@ class Stages:
     def _open(self, start: Prices) -> None:
         """All ranges at the start prices, with the better of two weights of H: the guide's and the tilt's."""
         for index, dual in enumerate(self.guide.duals):
-            ranges, best = dual.tilt.requirement.ranges, None
-            for weight in (start.variance, start.gain * dual.tilt.rate / 2):
-                prices = dual.prices_from(start.time, start.gain, weight)
-                values = dual.values(self.guide.part, dual.tilt.requirement, prices)
-                if best is None or min(values) > min(best[0]):
-                    best = values, prices
-            if best is not None:
-                pairs = zip(ranges, best[0], strict=True)
-                self.items += [Opened(index, piece, v, best[1]) for piece, v in pairs]
+            weights = start.variance, start.gain * dual.tilt.rate / 2
+            tried = (dual.prices_from(start.time, start.gain, weight) for weight in weights)
+            opened = [self.guide.opened(index, prices) for prices in tried]
+            self.items += max(opened, key=lambda items: min(item.value for item in items))
         if math.isnan(self.expected):
             least = min(self.items, key=lambda item: item.value)
             self.expected = math.inf
@@ -415,31 +370,22 @@ class Stages:
     def _prove(self, item: Opened) -> None:
         """What the prices of a range prove of all ranges of its class on the frontier."""
         mine = [other for other in self.items if other.tilt == item.tilt]
-        dual = self.full.duals[item.tilt]
-        pieces = tuple(other.piece for other in mine)
-        requirement = Requirement(dual.tilt.requirement.fall, pieces)
-        values = dual.values(self.full.part, requirement, item.prices)
+        asked = self.full.asked(item.tilt, mine)
+        values = self.full.duals[item.tilt].values(self.full.part, asked, item.prices)
         for other, value in zip(mine, values, strict=True):
             other.proved = max(other.proved, value)
             if other.prices == item.prices:
                 other.proved_at = self._frontiers, item.prices
 
-    def _single(self, item: Opened) -> Requirement:
-        return Requirement(self.guide.duals[item.tilt].tilt.requirement.fall, (item.piece,))
-
     def _raise(self, item: Opened) -> None:
         """Better prices for a range, by the guide, and for others of its class if they are worth more."""
-        dual, enough = self.guide.duals[item.tilt], self.expected * _BEYOND
+        enough, before = self.expected * _BEYOND, item.value
         item.raised = True
-        if item.value >= enough:
-            return
-        dual.same_time = True
-        bound = dual.bound(self.guide.part, self._single(item), item.prices, enough)
-        if not bound.value > item.value:
-            return
-        item.value, item.prices = bound.value, bound.prices
-        left = [other for other in self.items if other.tilt == item.tilt and not other.raised]
-        self.guide.adopt(item.tilt, item, left)
+        if before < enough:
+            self.guide.duals[item.tilt].same_time = True
+            self.guide.better(item, enough)
+        if item.value > before:
+            self.guide.adopt(item.tilt, item, [other for other in self.items if not other.raised])
 
     def _divided(self, item: Opened) -> bool:
         """Four ranges in the place of one; what was proved of it holds for them."""
@@ -476,7 +422,8 @@ class Stages:
             return False
         ends = places.finer_ends(cut.sites.tolist(), _PARTS)
         rates = places.relative_rates(self.instance, item.prices.time, cut.models, cut.sites)
-        finer = Frontier.between(self.instance, self.factors, ends, rates).like(places)
+        finer = Frontier.between(self.instance, self.factors, ends, rates)
+        finer = replace(finer, weights=places.weights, stretches=places.stretches)
         self.full = self.full.on(finer, Part(np.zeros(len(finer.low))))
         self._frontiers += 1
         return True

@@ -1,13 +1,10 @@
 """The whole instance at a glance, with many datasets: prices, a lower bound, and sites worth listing.
 
-A coarse frontier on the clusters that are cheapest at some price of time guides
-(`depl.heuristics.data.sites`); what it finds is proved on the full frontier over all clusters, where one
-evaluation of the dual at given prices suffices. Sites are listed around the volumes and clusters that the
-guide uses: sets of data in order of work and transfers per volume, at the rate of exchange that is best
-there. A transfer is paid once, however few epochs use it, so sets that are best if it counts several times
-are listed, too.
-
-In equal shares, a cluster that is best in a third of all epochs pays a third of its transfers. Shares of its
+A coarse frontier on the clusters that are cheapest at some price of time guides; what it finds is proved on
+the full frontier over all clusters, by one evaluation of the dual. Sites are listed around the volumes and
+clusters that the guide uses: sets of data in order of work and transfers per volume, at the rate of exchange
+that is best there, and those that are best if transfers count several times, as few epochs may pay for one.
+In equal shares a cluster that is best in a third of all epochs pays a third of its transfers. Shares of its
 own are found by dual ascent, as for the location of facilities (`Opening`); any shares leave a bound.
 """
 
@@ -132,8 +129,9 @@ class Outlook:
             if charged is None:
                 break
             self.guide = self._guide_in(charged)
+            self.guide.same_time = True
             single = replace(requirement, ranges=(_range_of(requirement, tried.cut.variance),))
-            before, tried = best.value, self._at_once(single, best.prices)
+            before, tried = best.value, self.guide.bound(self.part, single, best.prices)
             self._cuts += self.guide.cuts
             if tried.value > best.value:
                 best, self.charged = tried, charged
@@ -141,11 +139,6 @@ class Outlook:
                 break
         self.guide, self.latest = self._guide_in(self.charged), best.prices
         return best
-
-    def _at_once(self, requirement: Requirement, prices: Prices) -> Bound:
-        """The guide's bound with the price of time as it is."""
-        self.guide.same_time = True
-        return self.guide.bound(self.part, requirement, prices)
 
     def _guide_in(self, charged: tuple[FloatArray, NDArray[np.int64]] | None) -> Dual:
         places = self._guide_places if charged is None else self._guide_places.charged(*charged)
@@ -188,22 +181,13 @@ class Outlook:
 
     def _best_rows(self, model: int, entry: int, multiplier: float, times: float) -> list[int]:
         """The cheapest row of each of the clusters that are cheapest for a model at a volume."""
-        psi = self._psi(model, entry, multiplier, times)
+        psi = _psi(self._coarse, model, multiplier, [entry])[:, 0] + times * self._coarse.charges[:, entry]
         best: dict[int, int] = {}
         for row in np.argsort(psi, kind="stable").tolist():
             if len(best) == _CLUSTERS or not math.isfinite(psi[row]):
                 break
             best.setdefault(int(self._coarse.clusters[row]), row)
         return list(best.values())
-
-    def _psi(self, model: int, entry: int, multiplier: float, times: float) -> FloatArray:
-        """What an epoch of a model at a volume costs on every row if charges count some times, shape (R,)."""
-        coarse = self._coarse
-        c = coarse.work[model, entry] * coarse.excess[:, entry] / coarse.nodes
-        fits = np.isfinite(coarse.communication[:, model])
-        sent = np.where(fits, coarse.communication[:, model], 0.0)
-        costs = EpochCosts.of_arrays(c, coarse.price, coarse.capacity, sent, coarse.deadline)
-        return np.where(fits, costs.prices(multiplier) + times * coarse.charges[:, entry], math.inf)
 
     def _sets(self, row: int, entry: int) -> list[frozenset[str]]:
         """Datasets of a row that may be used there, none larger than a volume: the first that reach it.
@@ -353,7 +337,7 @@ def charged_by_cluster(
         each = [
             psi[m]
             - prices.gain * learning.gains[k, m] * coarse.factors
-            + prices.variance * _finite(learning.variances[k, m]) * coarse.factors**2
+            + prices.variance * np.nan_to_num(learning.variances[k, m], posinf=0.0) * coarse.factors**2
             for m in used
         ]
         costs[b] = np.minimum.reduce(each)
@@ -365,21 +349,17 @@ def charged_by_cluster(
     return (shares * epochs)[: int(stretches.max()) + 1], stretches
 
 
-def _finite(variance: float) -> float:
-    return float(variance) if math.isfinite(variance) else 0.0
-
-
-def _psi(coarse: Frontier, model: int, multiplier: float) -> FloatArray:
-    """Of an epoch on every row and volume, without transfers, shape (R, O)."""
-    work = coarse.work[model] * coarse.excess / coarse.nodes[:, None]
-    costs = EpochCosts.of_arrays(
-        work,
-        np.broadcast_to(coarse.price[:, None], work.shape),
-        np.broadcast_to(coarse.capacity[:, None], work.shape),
-        np.broadcast_to(coarse.communication[:, model][:, None], work.shape),
-        coarse.deadline,
-    )
-    return np.asarray(costs.prices(multiplier))
+def _psi(
+    coarse: Frontier, model: int, multiplier: float, entries: slice | list[int] = slice(None)
+) -> FloatArray:
+    """Of an epoch on every row and some volumes, without transfers, shape (R, O)."""
+    work = coarse.work[model, entries] * coarse.excess[:, entries] / coarse.nodes[:, None]
+    sent = coarse.communication[:, model]
+    fits = np.isfinite(sent)[:, None]
+    columns = (coarse.price, coarse.capacity, np.where(np.isfinite(sent), sent, 0.0))
+    price, capacity, waits = (np.broadcast_to(column[:, None], work.shape) for column in columns)
+    costs = EpochCosts.of_arrays(work, price, capacity, waits, coarse.deadline)
+    return np.where(fits, costs.prices(multiplier), math.inf)
 
 
 def _stretches(models: Integers, epochs: int) -> tuple[Integers, int]:

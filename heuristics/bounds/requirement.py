@@ -1,12 +1,10 @@
 r"""What the target asks of a plan's moments: mean gain at least g + a margin that depends on the variance.
 
-Plans are divided by their variance V into ranges. Within a range the margin is bounded by a line between two
-ends, which makes it additive over epochs:
-
-- *certified*: no plan with less meets the target (`least_score`). Where z(V) >= 0 the
-  margin z sqrt(V) is concave, so the chord lies below it; where z < 0 it is convex, so a tangent does.
-- *calibrated*: the margin that a plan was seen to need, at its own variance and, in proportion to the
-  standard deviation, at others. Nothing is proved; it says where to look.
+Plans are divided by their variance V into ranges, in which a line between two ends bounds the margin. It is
+*certified* if no plan with less meets the target (`least_score`): where z(V) >= 0 the margin z sqrt(V) is
+concave, so that the chord lies below it, where z < 0 it is convex, so that a tangent does. It is *calibrated*
+if it is what a plan was seen to need, at its own variance and in proportion to the deviation at others: that
+proves nothing and says where to look.
 """
 
 import itertools

@@ -1,18 +1,14 @@
-"""The least bound over all classes of plans, and the dual of one class.
+"""The least bound over all classes of plans, and the dual of one class (docs, *The loop*).
 
 Every plan is in one of the classes (`depl.heuristics.bounds.tilted_learning`), so the least of their bounds
-holds for all plans. Prices of one class give prices to begin with for the next; a class is left as soon as
-its bound is as good as the least so far.
-
-In the dual of a tilt the gain is the mean gain under it, c E X h - D / s for an epoch, the divergence H takes
-the place of the variance, and the excess B has a price, too. D, H and B come from tables in ln h, rounded so
-that the bound stays one. All three rise with h. Where h is only known to lie in an interval
-(`depl.heuristics.bounds.frontier`), what is paid for them counts along a line below h and what is earned with
-them along a line above h: `Chords`.
+holds for all plans. In the dual of a tilt the gain is the mean gain under it, c E X h - D / s for an epoch,
+the divergence H takes the place of the variance, and the excess B has a price, too. D, H and B come from
+tables in ln h, rounded so that the bound stays one, and rise with h. Where h is only known to lie in an
+interval, what is paid for them counts along a line below h, what is earned along one above (`Chords`).
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -82,11 +78,8 @@ class Classes:
 
     def __post_init__(self) -> None:
         """One dual for every class; what psi is at a price of time is shared."""
-        self.duals = []
-        for tilt in self.tilts:
-            dual = TiltedDual(self.tables, tilt, self.places, self.maximum_time, self.highest_cost)
-            dual.share(self._psi)
-            self.duals.append(dual)
+        given = self.places, self.maximum_time, self.highest_cost, self._psi
+        self.duals = [TiltedDual(self.tables, tilt, *given) for tilt in self.tilts]
 
     def priced(self, start: Prices, stop: Callable[[], bool] = lambda: False) -> list[Opened]:
         """All ranges with prices that prove the least bound over them, or nearly as much, or so far."""
@@ -102,18 +95,24 @@ class Classes:
             self._settle(found, stop)
         return found
 
+    def asked(self, tilt: int, items: Iterable[Opened]) -> Requirement:
+        """What plans in some ranges of a class need."""
+        return Requirement(self.duals[tilt].tilt.requirement.fall, tuple(item.piece for item in items))
+
     def at_prices(self, item: Opened) -> tuple[float, Cut | None]:
         """What the prices of a range prove of it on these places, and the cheapest sequence at them."""
-        dual = self.duals[item.tilt]
-        requirement = Requirement(dual.tilt.requirement.fall, (item.piece,))
-        (value,), cut = dual.valued(self.part, requirement, item.prices)
+        asked = self.asked(item.tilt, [item])
+        (value,), cut = self.duals[item.tilt].valued(self.part, asked, item.prices)
         return value, cut
 
     def settle(self, item: Opened, enough: float = math.inf) -> None:
         """Prices of its own for a range on these places, if they prove more; may stop at a value."""
-        item.settled, dual = True, self.duals[item.tilt]
-        single = Requirement(dual.tilt.requirement.fall, (item.piece,))
-        found = dual.bound(self.part, single, item.prices, enough)
+        item.settled = True
+        self.better(item, enough)
+
+    def better(self, item: Opened, enough: float) -> None:
+        """The best prices for a range, if they prove more; up to a value that is enough."""
+        found = self.duals[item.tilt].bound(self.part, self.asked(item.tilt, [item]), item.prices, enough)
         if found.value > item.value:
             item.value, item.prices = found.value, found.prices
 
@@ -154,14 +153,10 @@ class Classes:
 
         What is left of a range needs next to the same price of time, and that of psi takes long.
         """
-        dual = self.duals[item.tilt]
-        single = Requirement(dual.tilt.requirement.fall, (item.piece,))
         ways = (True,) if item.depth else (True, False) if least < math.inf else (False,)
         for same in ways:
-            dual.same_time = same
-            bound = dual.bound(self.part, single, item.prices, least * _CLOSE)
-            if bound.value > item.value:
-                item.value, item.prices = bound.value, bound.prices
+            self.duals[item.tilt].same_time = same
+            self.better(item, least * _CLOSE)
             if item.value >= least * _CLOSE:
                 break
 
@@ -174,19 +169,20 @@ class Classes:
         if index != found.tilt:
             weight = self.duals[found.tilt].variance_price(prices)
             prices = dual.prices_from(prices.time, prices.gain, weight)
-        requirement = Requirement(dual.tilt.requirement.fall, tuple(item.piece for item in mine))
-        for item, value in zip(mine, dual.values(self.part, requirement, prices), strict=True):
+        for item, value in zip(mine, dual.values(self.part, self.asked(index, mine), prices), strict=True):
             if value > item.value:
                 item.value, item.prices = value, prices
 
     def _opened(self, index: int, start: Prices) -> list[Opened]:
         dual = self.duals[index]
-        prices = dual.prices_from(start.time, start.gain, start.gain * dual.tilt.rate / 2)
+        return self.opened(index, dual.prices_from(start.time, start.gain, start.gain * dual.tilt.rate / 2))
+
+    def opened(self, index: int, prices: Prices) -> list[Opened]:
+        """All ranges of a class at some prices."""
+        dual = self.duals[index]
         values = dual.values(self.part, dual.tilt.requirement, prices)
-        return [
-            Opened(index, piece, value, prices)
-            for piece, value in zip(dual.tilt.requirement.ranges, values, strict=True)
-        ]
+        pairs = zip(dual.tilt.requirement.ranges, values, strict=True)
+        return [Opened(index, piece, value, prices) for piece, value in pairs]
 
 
 _NARROW = 4
@@ -203,14 +199,13 @@ class TiltedDual(Dual):
         places: Places,
         maximum_time: float | None,
         highest_cost: float,
+        priced: dict[float, Priced],
     ) -> None:
-        learning = replace(
-            tables.learning, switch_losses=tilt.switch_losses, switch_variances=tilt.switch_divergences
-        )
+        losses, divergences, *others = tilt.changes
+        learning = replace(tables.learning, switch_losses=losses, switch_variances=divergences)
         super().__init__(learning, places, maximum_time, highest_cost)
-        self.tables, self.tilt = tables, tilt
-        self._switch_excesses = tilt.switch_excesses
-        self._switch_roughness = tilt.switch_roughness
+        self.tables, self.tilt, self._priced = tables, tilt, priced
+        self._switches[2:] = others
         self._low, self._high = (_columns(h) for h in (places.low, places.high))
         self._apart = bool(np.any(places.high > places.low))
         self._rises = Chords.of(places.below, places.low, self._apart)
@@ -225,10 +220,6 @@ class TiltedDual(Dual):
         """The other way round [cost / loss**2]."""
         rate = self.tilt.rate
         return prices.gain * rate + prices.variance * rate**2 / 2
-
-    def share(self, priced: dict[float, Priced]) -> None:
-        """Remember psi together with other duals on these places."""
-        self._priced = priced
 
     def _reduced(self, priced: Priced, part: Part, prices: Prices) -> NDArray[np.int64]:
         weights, chosen = self._work
@@ -269,11 +260,8 @@ class TiltedDual(Dual):
 
         lost = read(True, tables.lost, tables.lost) / self.tilt.rate
         divergences = read(prices.variance >= 0, tables.low, tables.high)
-        return (
-            factor * gain - lost,
-            divergences,
-            read(prices.excess >= 0, tables.excess_low, tables.excess_high),
-        )
+        excesses = read(prices.excess >= 0, tables.excess_low, tables.excess_high)
+        return factor * gain - lost, divergences, excesses
 
 
 @dataclass(frozen=True, eq=False)

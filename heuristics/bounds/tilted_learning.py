@@ -3,9 +3,8 @@ r"""What epochs learn under an exponential tilt: tables by law, one `Tilt` for e
 At a rate s every plan has a divergence H(s) = KL(Q_s | P), a sum over its increments. Let s_1 < ... < s_J be
 rates and h > 0, and s_1 so small that no plan has H(s_1) >= h. As H(r u) <= r**2 H(u) for runs, every plan is
 in exactly one class: class j with h <= H(s_j) <= rho h, rho being r**2 or the greatest ratio of a switch, or
-that with H(s_J) < h. Each class is divided into ranges of H, of the excess B = H - W / 2 and of the roughness
-of switches, and every range has a plane below what its plans need (docs, *The loop*;
-models/risk/lower_bound).
+that with H(s_J) < h. Classes are divided into ranges of H, of the excess B = H - W / 2 and of the roughness
+of switches; each has a plane below what its plans need (docs, *The loop*; models/risk/lower_bound).
 """
 
 import itertools
@@ -129,17 +128,14 @@ class Tilt:
         What the plans of the class gain at least under the tilt; H takes the place of the variance.
     places : ndarray
         Columns of the tables at h = 1, shape (K, M).
-    switch_losses, switch_divergences, switch_excesses, switch_roughness : ndarray
-        Shape (M + 1, M) [loss], [1], [1], [1].
+    changes : ndarray
+        Mean losses under the tilt, H, B and roughness of switches, shape (4, M + 1, M) [loss], [1], [1], [1].
     """
 
     rate: float
     requirement: Requirement
     places: FloatArray
-    switch_losses: FloatArray
-    switch_divergences: FloatArray
-    switch_excesses: FloatArray
-    switch_roughness: FloatArray
+    changes: FloatArray
 
     @property
     def says_something(self) -> bool:
@@ -219,7 +215,7 @@ class TiltedLearning:
         self._changes = list(dict.fromkeys(itertools.chain.from_iterable(step.terms for step in changes)))
         self._known: dict[object, FloatArray] = {}
         self._spreads: dict[tuple[float, float, float], Spread] = {}
-        self._without_switches: dict[tuple[float, float], Spread] = {}
+        self._of_runs: dict[tuple[float, float], Spread] = {}
         self._switches_at: dict[float, list[TiltedSwitch]] = {}
         laws = self._read_runs()
         greatest = math.sqrt(2 * self.goal) / (self.fineness.least_spread * fall_of(self.instance))
@@ -253,7 +249,7 @@ class TiltedLearning:
             rate,
             Requirement(fall_of(self.instance), tuple(ranges)),
             (self._logarithms + math.log(rate) - self._starts[self.rows]) / STEP,
-            *self._switch_tables(rate),
+            self._switch_tables(rate),
         )
 
     def divided(self, rate: float, piece: VarianceRange) -> list[VarianceRange]:
@@ -333,27 +329,14 @@ class TiltedLearning:
     def _spread(self, rate: float, most: float, roughness: float) -> Spread:
         """What is known of plans with H and the roughness of switches up to some values."""
         if (rate, most, roughness) not in self._spreads:
-            self._spreads[rate, most, roughness] = self._spread_of_runs(rate, most).with_switches(
+            if (rate, most) not in self._of_runs:
+                shift, pairs = math.log(rate), zip(self._tables, self._spans, strict=True)
+                reaches = [table.reach(first + shift, last + shift, most) for table, (first, last) in pairs]
+                self._of_runs[rate, most] = Spread.of_runs(Reach.joined(reaches), clear=self._clear(rate))
+            self._spreads[rate, most, roughness] = self._of_runs[rate, most].with_switches(
                 self._switches(rate), len(self.rows), roughness
             )
         return self._spreads[rate, most, roughness]
-
-    def _spread_of_runs(self, rate: float, most: float) -> Spread:
-        if (rate, most) not in self._without_switches:
-            self._without_switches[rate, most] = Spread.of_runs(
-                self._reach(rate, most), clear=self._clear(rate)
-            )
-        return self._without_switches[rate, most]
-
-    def _reach(self, rate: float, most: float) -> Reach:
-        """All runs with H up to a value."""
-        shift = math.log(rate)
-        return Reach.joined(
-            [
-                table.reach(first + shift, last + shift, most)
-                for table, (first, last) in zip(self._tables, self._spans, strict=True)
-            ]
-        )
 
     def _clear(self, rate: float) -> bool:
         """Whether rounding of what increments say of T and F is small enough for `Spread`."""
@@ -384,10 +367,8 @@ class TiltedLearning:
         squares = float(np.where(normal, scales**2, 0.0).max(axis=1).sum())
         rate = 2 * self.goal / max(straight, math.sqrt(self.goal * squares))
         while True:
-            switches = max(
-                (self._switch(term, rate, False).divergence for term in self._changes), default=0.0
-            )
-            if straight * rate + squares * rate**2 / 2 + len(scales) * switches <= self.goal:
+            runs = straight * rate + squares * rate**2 / 2
+            if runs + len(scales) * self._most_divergent(rate) <= self.goal:
                 return rate
             rate /= 1.3
 
@@ -411,27 +392,29 @@ class TiltedLearning:
         """From the greatest down to one at which no plan has H = h."""
         rates = [max(greatest, first)]
         while self._largest(rates[-1]) >= self.goal:
-            growing = (
-                step
-                for step in self.fineness.steps
-                if self._growth(rates[-1] * math.exp(-step), rates[-1]) <= self._most_growth
-            )
-            rates.append(rates[-1] * math.exp(-next(growing, self.fineness.steps[-1])))
+            for step in self.fineness.steps:
+                before = rates[-1] * math.exp(-step)
+                if self._growth(before, rates[-1]) <= self._most_growth:
+                    break
+            rates.append(before)
         return rates[::-1]
 
     def _largest(self, rate: float) -> float:
         """At least H of every plan at a rate."""
         places = (self._logarithms + math.log(rate * self.greatest_factor) - self._starts[self.rows]) / STEP
         runs = self.read(self.high, self.rows, places).max(axis=1).sum()
-        switches = [self._switch(term, rate, False).divergence for term in self._changes]
-        return float(runs) + len(self.rows) * max(switches, default=0.0)
+        return float(runs) + len(self.rows) * self._most_divergent(rate)
+
+    def _most_divergent(self, rate: float) -> float:
+        """The greatest H of a switch."""
+        return max((self._switch(term, rate, False).divergence for term in self._changes), default=0.0)
 
     def _growth(self, before: float, rate: float) -> float:
         """At least H of a plan at a rate over H at the one before."""
-        pairs = [
-            (self._switch(term, before, False), self._switch(term, rate, False)) for term in self._changes
-        ]
-        ratios = [b.divergence / a.divergence for a, b in pairs]
+        ratios = (
+            self._switch(term, rate, False).divergence / self._switch(term, before, False).divergence
+            for term in self._changes
+        )
         return max([(rate / before) ** 2, *ratios])
 
     def _switch(self, term: Term, rate: float, with_fourth: bool = True) -> TiltedSwitch:
@@ -460,27 +443,20 @@ class TiltedLearning:
             self._known[key] = tilted_margins(budget, ends, excesses, spread)
         return self._known[key]
 
-    def _switch_tables(self, rate: float) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """Mean losses under the tilt, H, B and roughness of all switches, shape (M + 1, M)."""
-        losses = self.learning.switch_losses.copy()
-        divergences, excesses, roughs = (np.zeros_like(losses) for _ in range(3))
+    def _switch_tables(self, rate: float) -> FloatArray:
+        """Mean losses under the tilt, H, B and roughness of all switches, shape (4, M + 1, M)."""
+        found = np.zeros((4, *self.learning.switch_losses.shape))
+        found[0] = self.learning.switch_losses
         tilted = dict(zip(self._changes, self._switches(rate), strict=True))
-        known: dict[tuple[Term, ...], tuple[float, float, float, float]] = {}
-        for p, row in enumerate(self.learning.switches):
-            for m, step in enumerate(row):
-                if step is None or not step.terms:
-                    continue
-                if step.terms not in known:
-                    known[step.terms] = self._sums([tilted[term] for term in step.terms])
-                lost, divergences[p, m], excesses[p, m], roughs[p, m] = known[step.terms]
-                losses[p, m] = step.shift + lost
-        return losses, divergences, excesses, roughs
-
-    def _sums(self, switches: Sequence[TiltedSwitch]) -> tuple[float, float, float, float]:
-        """Mean loss, H, B and roughness of all that changes at one switch."""
-        return (
-            math.fsum(item.loss for item in switches),
-            math.fsum(item.divergence for item in switches),
-            math.fsum(item.excess for item in switches),
-            min(math.fsum(item.roughness for item in switches), self.fineness.roughs[-1]),
-        )
+        known: dict[tuple[Term, ...], FloatArray] = {}
+        for (p, m), step in np.ndenumerate(np.array(self.learning.switches, dtype=object)):
+            if step is None or not step.terms:
+                continue
+            if step.terms not in known:
+                items = [tilted[term] for term in step.terms]
+                rows = [(item.loss, item.divergence, item.excess, item.roughness) for item in items]
+                known[step.terms] = np.array([math.fsum(column) for column in zip(*rows, strict=True)])
+            found[:, p, m] = known[step.terms]
+            found[0, p, m] += step.shift
+        found[3] = np.minimum(found[3], self.fineness.roughs[-1])
+        return found

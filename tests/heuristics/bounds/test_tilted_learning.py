@@ -79,9 +79,9 @@ def excess_of(terms, rate, roughest):
 def excess_by_tables(tables, tilt, models, factors):
     """Between which B lies."""
     k, m = np.arange(len(models)), np.array(models)
-    before = np.array([len(tilt.switch_excesses) - 1, *models[:-1]])
+    before = np.array([len(tilt.changes[2]) - 1, *models[:-1]])
     places = tilt.places[k, m] + np.log(factors) / 0.01
-    switches = float(tilt.switch_excesses[before, m].sum())
+    switches = float(tilt.changes[2][before, m].sum())
     low, high = (
         float(tables.read(t, tables.rows[k, m], places).sum())
         for t in (tables.excess_low, tables.excess_high)
