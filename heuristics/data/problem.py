@@ -8,13 +8,9 @@ all of them committed. So, with the model m of largest demand and the cluster n 
 
     tau_d = demand(m) work(d) / (nodes r(n)),    t0 = s(m) / b(n),
 
-an epoch's duration is affine in the datasets, and f is the training time. Where the instance gives tables of
-the compute, m and the epoch are those with the most work on all data, and a table that holds whatever the
-data adds its work to t0.
-
-What stage 1 leaves out: resources are not chosen, one model trains all epochs, and K^ counts epochs of equal
-improvement. With decaying improvements K^ understates what less data cost: h = 1/2 can turn 29 epochs into
-90. Transfers enter only with a price of time, since the paper's (7) is a time.
+and f is the training time; the paper's (7) counts no transfers. Where the instance gives tables of the
+compute, m and the epoch are those with the most work on all data, and a table that holds whatever the data
+adds its work to t0. What this leaves out: docs, *Dataset selection*.
 """
 
 import math
@@ -44,7 +40,7 @@ class SelectionProblem:
     volumes : ndarray
         q > 0, shape (n,) [data].
     durations : ndarray
-        tau >= 0, shape (n,) [time, or cost if time is priced].
+        tau >= 0, shape (n,) [time].
     fixed_duration : float
         t0 >= 0 [as durations].
     transfers : ndarray
@@ -155,19 +151,8 @@ def selection_of_numbers(
     return SelectionProblem(names, needed, sizes, parts[0].copy(), float(fixed_duration), parts[1].copy())
 
 
-def selection_problem(instance: Instance, time_price: float | None = None) -> SelectionProblem:
-    """Stage 1 of an instance under the paper's least restrictive assumption.
-
-    Parameters
-    ----------
-    instance : Instance
-        Datasets, models, clusters and the data law.
-    time_price : float, optional
-        Cost of a unit of training time, which turns f into a cost and adds the transfers to the most capable
-        cluster; by default f is a time, eq. (7), and transfers do not count.
-    """
-    if time_price is not None and not 0 < time_price < math.inf:
-        raise InvalidInputError(f"must be positive and finite, not {time_price}", "time_price")
+def selection_problem(instance: Instance) -> SelectionProblem:
+    """Stage 1 of an instance under the paper's least restrictive assumption."""
     place, model, epoch = most_capable_cluster(instance), *largest_model(instance)
     speed = place.nodes * place.capacity
     nothing = compute(instance, epoch, model.name, frozenset())
@@ -175,18 +160,13 @@ def selection_problem(instance: Instance, time_price: float | None = None) -> Se
         compute(instance, epoch, model.name, frozenset({dataset.name})) - nothing
         for dataset in instance.datasets
     ]
-    price = 1.0 if time_price is None else time_price
-    costs = [
-        0.0 if time_price is None else instance.transfer_cost(dataset.name, place.name)
-        for dataset in instance.datasets
-    ]
     return SelectionProblem(
         names=tuple(dataset.name for dataset in instance.datasets),
         needed=epochs_needed_by(instance),
         volumes=np.array([dataset.volume for dataset in instance.datasets]),
-        durations=price * np.array(works) / speed,
-        fixed_duration=price * (model.size / place.bandwidth + nothing / speed),
-        transfers=np.array(costs),
+        durations=np.array(works) / speed,
+        fixed_duration=model.size / place.bandwidth + nothing / speed,
+        transfers=np.zeros(len(works)),
     )
 
 

@@ -3,21 +3,9 @@ r"""Stage 1 exactly: which datasets to use, and which rule proves it, without su
 1. *Table*: K^ from a table, or transfers that count: all subsets.
 2. *Prefix*: 1/K^ is convex: some minimiser is a prefix of the datasets sorted by tau_d / q_d, or one dataset.
 3. *Ends*: one density and K^ T^ concave (where the paper's claim is true, E4): the smallest dataset or all.
-4. *Branching*: otherwise branch and bound on the fractional frontier. Stopped, the answer carries its
-   bound and is not called optimal.
-5. *One density*: where few datasets are free and all have one, a node is solved at once. With tau_d = rho q_d
-   f is a function g of the added volume, and with g = K(Q) (t0 + rho Q) its derivative has the sign of
-
-       power        (1 - p) rho Q - p t0                rises or is negative
-       inverse_log  (1 + Q) ln(1 + Q) - Q - t0 / rho    rises
-       log          K(Q) / b - 1 - t0 / (rho Q)         rises up to Q = t0 / rho, falls after
-
-   So g falls and then rises, or under the logarithm falls, rises and falls; the best set has no volume, all
-   of it, or one of the two sums of volumes next to the inner minimum. Those are found exactly by halves: all
-   sums of either half, and a binary search. This is SUBSET SUM, hence NP-hard, and the usual case, as work is
-   volume unless an instance says otherwise.
-
-The page "Dataset selection" proves the rules and the bound, and that it has to be a search (PARTITION).
+4. *Branching*: otherwise branch and bound on the fractional frontier; where few datasets are free and all
+   have one density, a node is solved at once (`candidates`). Stopped, an answer carries its bound and is not
+   called optimal. The page "Dataset selection" proves rules and bound, and that it has to be a search.
 """
 
 import math
@@ -88,7 +76,7 @@ class Selection:
     datasets : tuple of str
         In the order of the problem.
     value : float
-        K^ T^ plus transfers [time, or cost if time is priced].
+        K^ T^ plus transfers [time].
     lower_bound : float
         No other choice has a smaller value.
     rule : Rule
@@ -112,7 +100,6 @@ class Selection:
 def select_datasets(
     given: Instance | SelectionProblem,
     *,
-    time_price: float | None = None,
     nonempty: bool = True,
     nodes: int = 10_000,
 ) -> Selection:
@@ -122,8 +109,6 @@ def select_datasets(
     ----------
     given : Instance or SelectionProblem
         An instance is read by `depl.heuristics.data.problem.selection_problem`.
-    time_price : float, optional
-        For an instance: cost of a unit of time, which makes transfers count.
     nonempty : bool
         Whether a dataset has to be used, as in every plan that trains.
     nodes : int
@@ -132,16 +117,11 @@ def select_datasets(
     Raises
     ------
     InvalidInputError
-        If the price is given for a problem, which has its units already, or ``nodes`` is not positive.
+        If ``nodes`` is not positive.
     NotCoveredError
         If transfers count and there are more than `MOST_LISTED` datasets, or there is none to use.
     """
-    if isinstance(given, SelectionProblem):
-        if time_price is not None:
-            raise InvalidInputError("a problem has its units already; price an instance", "time_price")
-        problem = given
-    else:
-        problem = selection_problem(given, time_price)
+    problem = given if isinstance(given, SelectionProblem) else selection_problem(given)
     if problem.priced and problem.size > MOST_LISTED:
         raise NotCoveredError(
             f"where transfers count all sets are listed, of {MOST_LISTED} datasets at most; not "
@@ -156,7 +136,7 @@ def select_datasets(
         return _answer(problem, ends, Rule.ENDS)
     found = branch_and_bound(problem, nonempty, nodes)
     rule = Rule.BRANCHING if found.optimal else Rule.NONE
-    return Selection(_names(problem, found.subset), found.value, found.lower_bound, rule, found.nodes)
+    return _answer(problem, found.subset, rule, found.lower_bound, found.nodes)
 
 
 def rule_holds(problem: SelectionProblem, nonempty: bool = True) -> bool:
@@ -209,46 +189,21 @@ def _best_end(problem: SelectionProblem) -> frozenset[int] | None:
     return min(frozenset({smallest}), frozenset(range(problem.size)), key=problem.value)
 
 
-def _answer(problem: SelectionProblem, subset: frozenset[int], rule: Rule) -> Selection:
-    value = problem.value(subset)
-    return Selection(_names(problem, subset), value, value, rule)
-
-
-def _names(problem: SelectionProblem, subset: frozenset[int]) -> tuple[str, ...]:
-    return tuple(problem.names[place] for place in sorted(subset))
+def _answer(
+    problem: SelectionProblem,
+    subset: frozenset[int],
+    rule: Rule,
+    lower: float = math.inf,
+    nodes: int = 0,
+) -> Selection:
+    names, value = tuple(problem.names[place] for place in sorted(subset)), problem.value(subset)
+    return Selection(names, value, min(lower, value), rule, nodes)
 
 
 # --- branch and bound -----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Searched:
-    """What the search knows at its end.
-
-    Attributes
-    ----------
-    subset : frozenset of int
-        The best set found.
-    value : float
-        f of it.
-    lower_bound : float
-        No set of the kind asked for has a smaller value.
-    nodes : int
-        Nodes whose bound was computed.
-    """
-
-    subset: frozenset[int]
-    value: float
-    lower_bound: float
-    nodes: int
-
-    @property
-    def optimal(self) -> bool:
-        """Whether the bound meets the value to `PROOF_TOLERANCE`, relative."""
-        return counts_as_proved(self.value, self.lower_bound)
-
-
-def branch_and_bound(problem: SelectionProblem, nonempty: bool = True, nodes: int = 10_000) -> Searched:
+def branch_and_bound(problem: SelectionProblem, nonempty: bool = True, nodes: int = 10_000) -> "Search":
     """The best set by best-first branch and bound, for K^ by volume and without transfers.
 
     A node fixes some datasets as used and some as left out; its bound is that of `relaxed`. Where the
@@ -270,13 +225,16 @@ def branch_and_bound(problem: SelectionProblem, nonempty: bool = True, nodes: in
     """
     if nodes < 1:
         raise InvalidInputError(f"must be at least 1, not {nodes}", "nodes")
-    search = _Search(problem, nonempty, best_prefix(problem, nonempty))
+    search = Search(problem, nonempty, best_prefix(problem, nonempty))
     search.run(nodes)
-    return Searched(search.subset, search.value, search.lower_bound, search.nodes)
+    return search
 
 
-class _Search:
-    """The best set so far, the nodes that wait, and the least bound of those that were given up."""
+class Search:
+    """Branch and bound: the best set so far, ``subset``, its ``value``, and how many nodes were bounded.
+
+    Besides the nodes that wait, and the least bound of those that were given up.
+    """
 
     def __init__(self, problem: SelectionProblem, nonempty: bool, subset: frozenset[int]) -> None:
         self.problem, self.nonempty = problem, nonempty
@@ -288,6 +246,11 @@ class _Search:
     def lower_bound(self) -> float:
         """No set of the problem has a smaller value."""
         return min(self.value, self.closed, self.waiting.least)
+
+    @property
+    def optimal(self) -> bool:
+        """Whether the bound meets the value to `PROOF_TOLERANCE`, relative."""
+        return counts_as_proved(self.value, self.lower_bound)
 
     @property
     def cutoff(self) -> float:
@@ -464,8 +427,6 @@ _SAME = 1e-12
 """Relative difference of densities that counts as none: products and quotients of decimals in doubles are off
 by a few times 1e-16, a thousandth of it."""
 
-Sets = list[frozenset[int]]
-
 
 def one_density(problem: SelectionProblem) -> float | None:
     """rho if few datasets have it up to rounding and nothing is priced, else None [time / data]."""
@@ -478,8 +439,18 @@ def one_density(problem: SelectionProblem) -> float | None:
     return low if high - low <= _SAME * high else None
 
 
-def candidates(problem: SelectionProblem, density: float) -> Sets:
+def candidates(problem: SelectionProblem, density: float) -> list[frozenset[int]]:
     """Sets among which a best one is.
+
+    With tau_d = rho q_d f is a function g of the added volume, and with g = K(Q) (t0 + rho Q) its derivative
+    has the sign of
+
+        power        (1 - p) rho Q - p t0                rises or is negative
+        inverse_log  (1 + Q) ln(1 + Q) - Q - t0 / rho    rises
+        log          K(Q) / b - 1 - t0 / (rho Q)         rises up to Q = t0 / rho, falls after
+
+    So g falls and then rises, or under the logarithm falls, rises and falls; the best set has no volume, all
+    of it, or one of the two sums of volumes next to the inner minimum. This is SUBSET SUM, hence NP-hard.
 
     Parameters
     ----------
@@ -533,7 +504,7 @@ def inner_minimum(needed: NeededEpochs, fixed: float, rate: float, whole: float)
     return float(brentq(rise, low, turn, xtol=1e-13 * whole))
 
 
-def by_halves(volumes: FloatArray, target: float) -> Sets:
+def by_halves(volumes: FloatArray, target: float) -> list[frozenset[int]]:
     """The set with the greatest sum up to ``target`` and the one with the least sum from it on."""
     half = len(volumes) // 2
     left, right = _sums(volumes[:half]), _sums(volumes[half:])

@@ -104,52 +104,31 @@ class DataFactors:
         self._everything = self._epochs(range(len(self._volumes)))
 
     @property
-    def by_volume(self) -> bool:
-        """Whether h depends on the volume alone."""
-        return isinstance(self._needed, NeededEpochs)
+    def _by_volume(self) -> NeededEpochs:
+        if isinstance(self._needed, TabledEpochs):
+            raise TypeError("K^ from a table has no volumes")
+        return self._needed
 
     def of(self, datasets: Iterable[str]) -> float:
         """h of a nonempty set."""
         return self._everything / self._epochs([self._position[name] for name in datasets])
 
     def at(self, volumes: FloatArray) -> FloatArray:
-        """h at volumes of any shape; 0 where K^ is infinite. Only where `by_volume`."""
-        needed = self._needed
-        if isinstance(needed, TabledEpochs):
-            raise TypeError("K^ from a table has no volumes")
-        return np.asarray(self._everything / needed.at(volumes))
+        """h at volumes of any shape; 0 where K^ is infinite. Only if K^ is by volume."""
+        return np.asarray(self._everything / self._by_volume.at(volumes))
 
-    def line_above(self, low: float, high: float) -> FloatArray:
-        """Values at two volumes of a line above h between them, shape (2,). Only where `by_volume`."""
-        bend, ends = self._bend(low, high), self.at(np.array([low, high]))
-        if bend > 0:
-            return ends
-        return self._tangent(low, high) if bend < 0 else np.full(2, float(ends[1]))
-
-    def line_below(self, low: float, high: float) -> FloatArray:
-        """Values at two volumes of a line below h between them, shape (2,). Only where `by_volume`."""
-        bend, ends = self._bend(low, high), self.at(np.array([low, high]))
-        if bend < 0:
-            return ends
-        tangent = self._tangent(low, high) if bend > 0 else np.zeros(2)
-        return tangent if tangent[0] > 0 else np.full(2, float(ends[0]))
-
-    def _bend(self, low: float, high: float) -> int:
-        """1 where h is convex between two volumes, -1 where it is concave, 0 where neither is known."""
-        if not isinstance(self._needed, NeededEpochs):
-            return 0
-        if self._needed.reciprocal_is_convex(low):
-            return 1
-        return -1 if self._needed.reciprocal_is_concave(high) else 0
-
-    def _tangent(self, low: float, high: float) -> FloatArray:
-        """Values at two volumes of the tangent of h in the middle."""
-        if not isinstance(self._needed, NeededEpochs):
-            raise TypeError("K^ from a table has no slope")
+    def lines(self, low: float, high: float) -> tuple[FloatArray, FloatArray]:
+        """Values at two volumes of lines above and below h between them, shape (2,) each; K^ is by volume."""
+        needed, ends = self._by_volume, self.at(np.array([low, high]))
         middle, half = (low + high) / 2, (high - low) / 2
         value = float(self.at(np.array(middle)))
-        slope = -value * float(self._needed.slope(middle)) / float(self._needed.at(middle))
-        return np.array([value - slope * half, value + slope * half])
+        rise = -value * float(needed.slope(middle)) / float(needed.at(middle)) * half
+        tangent = np.array([value - rise, value + rise])
+        if needed.reciprocal_is_convex(low):
+            return ends, tangent if tangent[0] > 0 else np.full(2, float(ends[0]))
+        if needed.reciprocal_is_concave(high):
+            return tangent, ends
+        return np.full(2, float(ends[1])), np.full(2, float(ends[0]))
 
     def _epochs(self, members: Iterable[int]) -> float:
         if isinstance(self._needed, TabledEpochs):

@@ -74,10 +74,6 @@ def test_the_model_of_largest_demand_and_the_cluster_with_most_resources_are_ass
     assert problem.durations.tolist() == [5 * 8 / 20, 5 * 2 / 20]
     assert problem.volumes.tolist() == [4, 2]
     assert problem.fixed_duration == 2 / 4
-    priced = selection_problem(instance, time_price=3.0)
-    assert priced.transfers.tolist() == [7, 0]
-    assert priced.durations.tolist() == [6.0, 1.5]
-    assert priced.value(frozenset({0})) == pytest.approx(4**-0.5 * (1.5 + 6) + 7)
     for choice in ({0}, {1}, {0, 1}):
         expected = instance.learning_factor(frozenset({"rich", "plain"}))
         ratio = problem.needed.at(6.0) / problem.needed.at(problem.volumes[sorted(choice)].sum())
@@ -239,18 +235,13 @@ def test_what_is_no_problem_is_refused(numbers, message):
         selection_of_numbers(NeededEpochs(LogDataLaw(a=4.0, b=1.0)), *numbers)
 
 
-def test_what_is_not_covered_is_refused_in_words(tiny):
+def test_what_is_not_covered_is_refused_in_words():
     (problem,) = drawn(8, 1, priced=True)
     many = random_selection(np.random.default_rng(8), MOST_LISTED + 1, priced=True)
     with pytest.raises(NotCoveredError, match=f"of {MOST_LISTED} datasets at most; not {MOST_LISTED + 1}"):
         select_datasets(many)
     with pytest.raises(NotCoveredError, match="list all sets"):
         branch_and_bound(problem)
-    with pytest.raises(InvalidInputError, match="time_price"):
-        select_datasets(selection_problem(tiny), time_price=1.0)
-    for price in (0.0, -1.0, math.inf, math.nan):
-        with pytest.raises(InvalidInputError, match="time_price"):
-            selection_problem(tiny, time_price=price)
     part = many.restricted(frozenset({0}), frozenset({2}))
     assert part.value(frozenset({0})) == pytest.approx(many.value(frozenset({0, 1})), rel=1e-14)
     for inside, outside in (({0}, {0}), ({99}, set()), (set(), {99})):
