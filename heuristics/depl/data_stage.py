@@ -25,16 +25,9 @@ DataChoice = dict[int, frozenset[str]]
 
 @dataclass(frozen=True, eq=False)
 class DataPart:
-    """Plans whose clusters use some of the listed sites.
+    """Plans that use the ``allowed`` sites, shape (O,), and on ``obliged`` clusters, (N,), pay for one.
 
-    Attributes
-    ----------
-    allowed : ndarray of bool
-        Shape (O,).
-    obliged : ndarray of bool
-        Clusters that pay for one of their sites, shape (N,).
-    expected : float
-        What the cheapest of these plans is expected to cost at least [cost].
+    The cheapest of them is expected to cost at least ``expected`` [cost].
     """
 
     allowed: NDArray[np.bool_]
@@ -67,14 +60,13 @@ class DataStage:
 
     def everything(self) -> Part:
         """All plans on these sites."""
-        return self.part(np.ones(len(self._clusters), dtype=bool), self._nobody())
+        return self.part(*self._root())
 
     def begin(self, prices: Prices) -> Bound:
         """Start with all sites."""
         self._waiting.clear()
         self._open = None
-        everything = np.ones(len(self._clusters), dtype=bool)
-        return self._push(everything, self._nobody(), prices, -math.inf, math.inf)
+        return self._push(*self._root(), prices, -math.inf, math.inf)
 
     def next(self, cutoff: Callable[[], float]) -> tuple[DataChoice, Bound] | None:
         """The next data choice and the bound of its part; None when the cutoff is reached.
@@ -121,8 +113,9 @@ class DataStage:
         charges = (transfers - paid[self._clusters]) / max(1, self.epochs)
         return Part(charges, math.fsum(paid.tolist()))
 
-    def _nobody(self) -> NDArray[np.bool_]:
-        return np.zeros(int(self._clusters.max()) + 1, dtype=bool)
+    def _root(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """All sites, and no cluster that is obliged."""
+        return np.ones(len(self._clusters), dtype=bool), np.zeros(int(self._clusters.max()) + 1, dtype=bool)
 
     def _push(
         self,
@@ -145,8 +138,7 @@ class DataStage:
         at_least: float = -math.inf,
     ) -> None:
         value = max(bound.value, at_least)
-        part = DataPart(allowed, obliged, value, bound.prices)
-        self._waiting.push(value, part)
+        self._waiting.push(value, DataPart(allowed, obliged, value, bound.prices))
 
     def _suggested(self, part: DataPart, bound: Bound) -> dict[int, int]:
         """A site for every cluster that trains in the cheapest sequence, is obliged, or costs nothing."""

@@ -3,8 +3,8 @@
 Near the sequence as it is, the quantile is additive to first order (`depl.heuristics.depl.labels`). On the
 open sites two prices solve the relaxation (`depl.heuristics.depl.priced_sites`); sets of data that are better
 at them join the listed ones, and sites are opened, closed and exchanged. Then come lightest paths at the
-price of time and moves with exact costs (`depl.heuristics.depl.moves`); what the certified tail is off moves
-the label. A plan counts only if it is certified. Without a frontier the listed sites are all there are.
+price of time and moves with exact costs (`depl.heuristics.depl.moves`). What the certified tail is off moves
+the label; a plan counts only if it is certified. Without a frontier the listed sites are all there are.
 """
 
 import math
@@ -20,7 +20,7 @@ from depl.heuristics.data.sites import DataFactors, Site, Sites, has_frontier
 from depl.heuristics.depl.labels import Judge, Saddle
 from depl.heuristics.depl.models import Candidate
 from depl.heuristics.depl.moves import ChangePoints, DataAtPrices, Sequenced
-from depl.heuristics.depl.priced_sites import Labels, Priced, Restricted
+from depl.heuristics.depl.priced_sites import Priced, Restricted
 from depl.heuristics.paths.additive_labels import typical_deviation
 from depl.heuristics.paths.additive_problem import AdditiveProblem
 from depl.heuristics.paths.search import least_weight
@@ -66,16 +66,9 @@ _FIRST_PLAN = 0.5
 
 @dataclass(frozen=True, eq=False)
 class Start:
-    """Where to begin.
+    """Where to begin: data of every cluster that may train, any prices of time and gain, and a final loss.
 
-    Attributes
-    ----------
-    data : mapping of int to frozenset
-        One set of datasets for every cluster that may train.
-    prices : tuple
-        Of time and gain; any are valid.
-    loss : FinalLoss
-        Of a sequence whose quantile is not far from the target.
+    The loss is that of a sequence whose quantile is not far from the target.
     """
 
     data: Mapping[int, frozenset[str]]
@@ -88,7 +81,6 @@ class _Opened:
     """Sites of a `Restricted` that are open, and their relaxation."""
 
     restricted: Restricted
-    labels: Labels
     chosen: list[int]
     best: Priced
 
@@ -117,10 +109,7 @@ class Polish:
     def better(self, start: Start, listed: Sequence[Site], cutoff: float) -> Candidate | None:
         """The cheapest certified candidate that a start leads to, if it costs less than the cutoff.
 
-        Parameters
-        ----------
-        listed : sequence of Site
-            Sites that may be opened besides those that are found on the way.
+        The listed sites may be opened besides those that are found on the way.
         """
         own = [Site(n, data) for n, data in sorted(start.data.items())]
         share = 1.0 if cutoff < math.inf else _FIRST_PLAN
@@ -141,28 +130,30 @@ class Polish:
 
     def _begin(self, start: Start, sites: list[Site], own: Sequence[Site]) -> _Opened | None:
         """The relaxation of the start with the few models that matter at its prices."""
-        every = self._restricted(sites, tuple(range(len(self.instance.models))))
-        rate, quantile = self._known(start.loss)
-        labels = every.labels(rate, 0.0)
+        every = self._restricted(sites, tuple(range(len(self.instance.models))), self._known(start.loss)[0])
         prices = Prices(start.prices.time, start.prices.gain, 0.0)
-        margins = every.margins(labels, prices, range(len(sites))).min(axis=0)
+        margins = every.margins(prices, range(len(sites))).min(axis=0)
         order = np.argsort(margins, kind="stable")
         models = tuple(sorted(m for m in order[:_MOST_MODELS].tolist() if math.isfinite(margins[m])))
         if not models:
             return None
-        restricted = self._restricted(sites, models)
-        room = self._room(start.loss, rate, quantile)
+        restricted = self._restricted(sites, models, *self._label(start.loss))
         chosen = [sites.index(site) for site in own]
-        labels = restricted.labels(rate, room)
-        best = restricted.dual(labels, chosen, prices)
+        best = restricted.dual(chosen, prices)
         if best.cut is None:
             return None
-        return self._relabelled(_Opened(restricted, labels, chosen, best))
+        return self._relabelled(_Opened(restricted, chosen, best))
 
-    def _restricted(self, sites: Sequence[Site], models: tuple[int, ...]) -> Restricted:
+    def _restricted(
+        self, sites: Sequence[Site], models: tuple[int, ...], rate: float, room: float = 0.0
+    ) -> Restricted:
         listed = Sites.of(self.instance, sites, self.factors)
         time = self.instance.target.maximum_time
-        return Restricted(self.learning, self._cumulants, listed, models, time)
+        return Restricted(self.learning, self._cumulants, listed, models, time, rate, room)
+
+    def _with_label(self, restricted: Restricted, loss: FinalLoss) -> Restricted:
+        rate, room = self._label(loss)
+        return replace(restricted, rate=rate, room=room)
 
     def _known(self, loss: FinalLoss) -> tuple[float, float]:
         """Saddle point and quantile of a loss, nearly; where no saddle point is, the mean is the label."""
@@ -181,11 +172,12 @@ class Polish:
             return rate, self.judge.target.maximum_loss + x - saddle.at(tail)[0]
         return rate, mean + x
 
-    def _room(self, loss: FinalLoss, rate: float, quantile: float) -> float:
-        """What labels may add so that the quantile is l_max, exact for one loss."""
+    def _label(self, loss: FinalLoss) -> tuple[float, float]:
+        """The saddle point of a loss, and the room for which labels are exact there."""
+        rate, quantile = self._known(loss)
         spread = float(self._cumulants.summed(loss.terms, np.array([rate]))[0]) / rate
         label = loss.mean() - self.learning.initial_loss + spread
-        return self.judge.target.maximum_loss - quantile + label
+        return rate, self.judge.target.maximum_loss - quantile + label
 
     def _loss(self, restricted: Restricted, models: NDArray[np.int64], sites: NDArray[np.int64]) -> FinalLoss:
         names = [restricted.models[m] for m in models.tolist()]
@@ -197,10 +189,9 @@ class Polish:
         if cut is None:
             return opened
         loss = self._loss(restricted, cut.models, cut.sites)
-        rate, quantile = self._known(loss)
-        labels = restricted.labels(rate, self._room(loss, rate, quantile))
-        best = restricted.dual(labels, opened.chosen, opened.best.prices)
-        return opened if best.cut is None else _Opened(restricted, labels, opened.chosen, best)
+        restricted = self._with_label(restricted, loss)
+        best = restricted.dual(opened.chosen, opened.best.prices)
+        return opened if best.cut is None else _Opened(restricted, opened.chosen, best)
 
     def _with_new_sites(self, opened: _Opened) -> _Opened:
         """The same with sets of data that are better at its prices, and without listed ones of little use."""
@@ -211,31 +202,30 @@ class Polish:
         useful = sorted(values, key=lambda sites: values[sites])
         added = (old.sites.sites[site] for sites in useful for site in sites if site not in opened.chosen)
         kept = list(dict.fromkeys(added))[:_MOST_SITES]
-        found = self._data.better(old, opened.labels, opened.best.prices, cut)
+        found = self._data.better(old, opened.best.prices, cut)
         sites = list(dict.fromkeys([*opened.sites, *kept, *found]))
-        restricted = self._restricted(sites, old.models)
-        labels = restricted.labels(opened.labels.rate, opened.labels.room)
+        restricted = self._restricted(sites, old.models, old.rate, old.room)
         chosen = [sites.index(site) for site in opened.sites]
-        best = restricted.dual(labels, chosen, opened.best.prices)
-        return _Opened(restricted, labels, chosen, best)
+        best = restricted.dual(chosen, opened.best.prices)
+        return _Opened(restricted, chosen, best)
 
     def _tried(self, opened: _Opened, *, exchanged: bool = True) -> Iterator[tuple[tuple[int, ...], float]]:
         """What neighbouring choices of sites cost at least: what the prices of the best one prove."""
-        restricted, labels, prices = opened.restricted, opened.labels, opened.best.prices
+        restricted, prices = opened.restricted, opened.best.prices
         late = 0.0 if restricted.maximum_time is None else prices.time * restricted.maximum_time
-        paid = late + prices.gain * labels.room
-        for value, sites in restricted.neighbours(labels, prices, opened.chosen, exchanged=exchanged):
+        paid = late + prices.gain * restricted.room
+        for value, sites in restricted.neighbours(prices, opened.chosen, exchanged=exchanged):
             yield tuple(sites), value - paid
 
     def _moved(self, opened: _Opened) -> _Opened:
         """Sites that no neighbouring choice improves on."""
         while not self.limits.expired():
-            restricted, labels, best = opened.restricted, opened.labels, opened.best
+            restricted, best = opened.restricted, opened.best
             most = best.value - _WORTHWHILE * abs(best.value)
             for sites in self._promising(opened, most):
-                found = restricted.dual(labels, sites, best.prices)
+                found = restricted.dual(sites, best.prices)
                 if found.cut is not None and found.value < most:
-                    opened = _Opened(restricted, labels, sites, found)
+                    opened = _Opened(restricted, sites, found)
                     break
             else:
                 break
@@ -243,7 +233,7 @@ class Polish:
 
     def _promising(self, opened: _Opened, most: float) -> Iterator[list[int]]:
         """Choices of sites that may cost less: where moves at fixed prices lead to, then single moves."""
-        _, far = opened.restricted.opened(opened.labels, opened.best.prices, opened.chosen)
+        _, far = opened.restricted.opened(opened.best.prices, opened.chosen)
         yield far
         close = sorted((value, sites) for sites, value in self._tried(opened) if value < most)
         yield from (list(sites) for _, sites in close[:_EVALUATED])
@@ -251,11 +241,11 @@ class Polish:
     def _sequence(self, opened: _Opened, cutoff: float) -> Candidate | None:
         """The cheapest certified sequence on the open sites; the label is moved by what is left over."""
         opened = self._in_use(opened)
-        restricted, labels, cut = opened.restricted, opened.labels, opened.best.cut
+        restricted, cut = opened.restricted, opened.best.cut
         best: Candidate | None = None
         start: _Steps | None = None if cut is None else (cut.models, cut.sites)
         for _ in range(_AIMS):
-            moves = ChangePoints(restricted, labels, self.instance.target.round_deadline)
+            moves = ChangePoints(restricted, self.instance.target.round_deadline)
             found = self._settled(moves, opened, start)
             if found is None or found.cost >= cutoff * (1 + _WORTHWHILE):
                 break
@@ -264,12 +254,11 @@ class Polish:
             met = ends and self.judge.met(loss)
             if met and found.cost < cutoff:
                 best, cutoff = self._candidate(restricted, found, loss), found.cost
-            rate, quantile = self._known(loss)
-            same = start is not None and _alike(start, (found.models, found.sites))
+            before, start = start, (found.models, found.sites)
+            same = before is not None and all(map(np.array_equal, before, start))
             if (same and met) or self.limits.expired():
                 break
-            start = found.models, found.sites
-            labels = restricted.labels(rate, self._room(loss, rate, quantile))
+            restricted = self._with_label(restricted, loss)
         return best
 
     def _in_use(self, opened: _Opened) -> _Opened:
@@ -277,10 +266,10 @@ class Polish:
         if opened.best.cut is None:
             return opened
         used = [site for site in opened.chosen if opened.best.cut.uses[site]]
-        best = opened.restricted.dual(opened.labels, used, opened.best.prices)
+        best = opened.restricted.dual(used, opened.best.prices)
         if best.cut is None or best.value > opened.best.value * (1 + _WORTHWHILE):
             return opened
-        return _Opened(opened.restricted, opened.labels, used, best)
+        return _Opened(opened.restricted, used, best)
 
     def _settled(
         self,
@@ -289,35 +278,33 @@ class Polish:
         start: "_Steps | None",
     ) -> Sequenced | None:
         """The cheapest sequence within the room, from a given start and from the lightest path."""
-        tried = [] if start is None else [moves.sequenced(*start)]
-        path = self._lightest(moves, opened)
-        if path is not None:
-            tried.append(path)
-        settled = [found for found in map(moves.settled, tried) if found is not None]
-        return min(settled, key=lambda found: found.cost, default=None)
+        tried = (None if start is None else moves.sequenced(*start), self._lightest(moves, opened))
+        settled = (moves.settled(first) for first in tried if first is not None)
+        return min((found for found in settled if found), key=lambda found: found.cost, default=None)
 
     def _lightest(self, moves: ChangePoints, opened: _Opened) -> Sequenced | None:
         """The lightest path within the room and in time, at the price of time."""
-        restricted, labels, prices = moves.restricted, moves.labels, opened.best.prices
-        margins = restricted.margins(labels, prices, opened.chosen)
+        restricted, prices = moves.restricted, opened.best.prices
+        margins = restricted.margins(prices, opened.chosen)
         order = np.argsort(margins, axis=None, kind="stable")[:_KINDS]
         rows, models = np.unravel_index(order, margins.shape)
         sites = np.array(opened.chosen)[rows]
-        epochs, names = labels.runs.shape[1], np.array(restricted.models)[models]
+        epochs, names = restricted.epochs, np.array(restricted.models)[models]
         priced, fastest = restricted.sites.at(prices.time), restricted.sites.fastest
         weights = priced.psi[priced.rows_of(epochs)][:, names, sites]
         times = fastest[np.minimum(np.arange(epochs), len(fastest) - 1)][:, names, sites]
-        switches = labels.changes[np.append(models, len(restricted.models))][:, models]
+        switches = restricted.changes[np.append(models, len(restricted.models))][:, models]
         usable = np.isfinite(weights)[:, None] & np.isfinite(switches)[None]
+        changes = np.where(np.isfinite(switches), switches, 0.0)
         limit = restricted.maximum_time
         problem = AdditiveProblem(
             models=tuple(str(g) for g in range(len(models))),
             weights=np.where(np.isfinite(weights), weights, 0.0),
             times=np.where(np.isfinite(times), times, 0.0),
-            losses=labels.runs[sites, :, models].T[:, None] + np.where(np.isfinite(switches), switches, 0.0),
+            losses=restricted.runs[sites, :, models].T[:, None] + changes,
             allowed=usable,
             initial_loss=0.0,
-            maximum_loss=labels.room,
+            maximum_loss=restricted.room,
             maximum_time=math.inf if limit is None else limit * (1 + TIME_TOLERANCE),
         )
         limits = replace(self.limits, gap=_LIGHTEST_GAP, progress=None)
@@ -340,7 +327,3 @@ class Polish:
 
 _Steps = tuple[NDArray[np.int64], NDArray[np.int64]]
 """Models and sites of a sequence."""
-
-
-def _alike(one: _Steps, other: _Steps) -> bool:
-    return all(np.array_equal(mine, its) for mine, its in zip(one, other, strict=True))

@@ -49,18 +49,10 @@ has to make up for a larger error."""
 
 @dataclass(frozen=True)
 class Reference:
-    """A final loss that was looked at.
+    """A final loss that was looked at: mean, deviation, with a stand-in where it is infinite, and quantile.
 
-    Attributes
-    ----------
-    mean, deviation : float
-        Of it, with a stand-in where the variance is infinite [loss].
-    quantile : float
-        Its omega-quantile, nearly [loss].
-    rate : float or None
-        Best rate of Chernoff's bound [1 / loss]; None for a loss without randomness.
-    share : float
-        rho; negative where the quantile lies below the mean.
+    ``rate`` is the best of Chernoff's bound [1 / loss], None without randomness; ``share``, rho, is negative
+    where the quantile lies below the mean.
     """
 
     mean: float
@@ -273,28 +265,19 @@ class _Table:
     def at(self, u: FloatArray) -> FloatArray:
         x = np.log(u) / _STEP
         low, high = math.floor(x.min()) - _MARGIN, math.ceil(x.max()) + _MARGIN
-        last = self.first + len(self.values) - 1
-        if self.spline is None:
-            self._extend(range(low, high + 1), range(0))
-            self.first = low
-        elif low < self.first or high > last:
-            self._extend(range(low, self.first), range(last + 1, high + 1))
-            self.first = min(low, self.first)
-        nodes = self.first + np.arange(len(self.values))
-        if self.spline is None or len(self.spline.x) != len(nodes):
+        first = self.first if len(self.values) else low
+        end = first + len(self.values)
+        if self.spline is None or low < first or high >= end:
+            parts = self._nodes(range(low, first)), self.values, self._nodes(range(end, high + 1))
+            self.values, self.first = np.concatenate(parts), min(low, first)
+            nodes = self.first + np.arange(len(self.values))
             self.spline = scipy.interpolate.CubicSpline(nodes, self.values)
         return np.asarray(u * u * self.spline(x))
 
-    def _extend(self, before: range, after: range) -> None:
-        parts = [self._nodes(before), self.values, self._nodes(after)]
-        self.values = np.concatenate(parts)
-
     def _nodes(self, places: range) -> FloatArray:
         u = np.exp(_STEP * np.array(places, dtype=float))
-        if not len(u):
-            return u
         arguments = (self.sign * u).astype(np.complex128)
-        return np.asarray(centred_log_transform(self.law, arguments)[0].real / u**2)
+        return np.asarray(centred_log_transform(self.law, arguments)[0].real / u**2) if len(u) else u
 
 
 def usual_rates(deviation: float, budget: float) -> FloatArray:

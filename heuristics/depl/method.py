@@ -1,22 +1,11 @@
 """The method ``depl``: data, models and resources in turn, ranked by bounds in place of blacklists (Fig. 3).
 
-1. *Outlook.* The dual of the whole instance (`depl.heuristics.bounds.dual`), under what every plan certainly
-   needs, gives the lower bound; under what plans were seen to need, it says where to look. With many
-   datasets the bound takes long, and a plan is looked for first.
-2. *Data.* Choices of data come by increasing expected cost (`depl.heuristics.depl.data_stage`); those whose
-   bound reaches the incumbent are left out. With many datasets, sites are listed around what the outlook
-   uses.
-3. *Models and resources.* On the data of a choice, sequences of models and clusters come by increasing psi,
-   a bound of their cost, where they are short. The cheapest that is certified is kept; what it needs
-   calibrates the next step. A choice with longer sequences, and every incumbent, is polished at its own exact
-   prices: data, models and resources at once (`depl.heuristics.depl.improve`).
-4. *Division.* With many datasets all plans are divided by the volumes of their data once nothing else raises
-   the bound (`depl.heuristics.bounds.windows`). What a time limit leaves then is for further data choices.
-5. *List.* Where all this ends without a plan, and there are few classes of plans, all of them are listed
-   (`depl.models.exact.listing`): a plan that labels miss is found, or it is proved that there is none.
-
-Long sequences, of which there are too many to be ranked, are improved at their prices at once and not listed.
-Every plan is certified, the gap is between its cost and a proved bound, and every decision is recorded.
+The dual of the whole instance gives the lower bound under what every plan certainly needs, and says where to
+look under what plans were seen to need. Choices of data come by increasing expected cost; on each, sequences
+of models and clusters come by increasing psi where they are short, or are improved at their own exact prices.
+What is certified is kept, and calibrates the next step. With many datasets all plans are then divided by the
+volumes of their data; where no plan is found and there are few classes of plans, all are listed. Every plan
+is certified, the gap is between its cost and a proved bound (docs, *The loop*).
 """
 
 import itertools
@@ -105,25 +94,11 @@ def depl(instance: Instance, limits: Limits) -> Outcome:
 
 @dataclass
 class _Loop:
-    """One run.
+    """One run: the incumbent, the bound, the sequence that the margin follows, and what the searches share.
 
-    Attributes
-    ----------
-    best : Candidate or None
-        The incumbent.
-    lower : float
-        No feasible plan costs less [cost].
-    clock : StageClock
-        Bounds and data choices count as data. Resources are chosen as sequences are ranked, and count as
-        models but for the plan's own.
-    calibrated : Reference or None
-        The sequence that the margin follows; None as long as none was seen.
-    bound : LowerBound or None
-        None until `_prove` has computed it.
-    seen_choices : dict
-        The data choices searched since the last begin, each with its bound and what the margin followed then.
-    judge, learning, factors, stage, largest, proof, start, sites, dual, polish, data
-        What the searches share, made by `run` and `_build` before the first search.
+    No feasible plan costs less than ``lower`` [cost]; ``bound`` is None until `_prove` has come to its end.
+    ``seen_choices`` has the data choices searched, each with its bound and what the margin followed then.
+    Bounds and data choices count as data; resources are chosen as sequences are ranked, and count as models.
     """
 
     instance: Instance
@@ -187,8 +162,7 @@ class _Loop:
 
     def _listed(self) -> Outcome | None:
         """What a list of all plans says, if they are few enough and it comes to its end in time."""
-        everything = frozenset(item.name for item in self.instance.datasets)
-        everywhere = dict.fromkeys(range(len(self.instance.clusters)), everything)
+        everywhere = dict.fromkeys(range(len(self.instance.clusters)), frozenset[str]())
         if self._is_long(everywhere):  # even the table of single steps would take its time
             return None
         try:
@@ -209,21 +183,20 @@ class _Loop:
 
     def outcome(self, termination: Termination) -> Outcome:
         """What is held and proved now."""
+        reason = None
         with self.clock.during(Stage.RESOURCES):
             plan = None if self.best is None else self.stage.plan(self.best)
-        reason = None
-        if plan is None and termination is not Termination.INTERRUPTED:
-            reason = self.record.reason(termination is Termination.INFEASIBLE)
         if plan is not None:
             self.record.stopped(termination, self.cost, self.lower, self.data.least)
+        elif termination is not Termination.INTERRUPTED:
+            reason = self.record.reason(termination is Termination.INFEASIBLE)
         return Outcome(
             termination,
             plan,
             self.lower,
             reason,
-            None,
-            self.build_seconds,
-            self.record.decisions,
+            build_seconds=self.build_seconds,
+            decisions=self.record.decisions,
             stage_seconds=self.clock.seconds,
         )
 
@@ -236,8 +209,7 @@ class _Loop:
     @property
     def reference(self) -> Reference:
         """The sequence that the margin follows, or a guess of one from the largest variance."""
-        guess = self.judge.guess
-        return guess(math.sqrt(self.largest) / 2) if self.calibrated is None else self.calibrated
+        return self.calibrated or self.judge.guess(math.sqrt(self.largest) / 2)
 
     def _build(self) -> str:
         """Everything that does not depend on a plan: tables and sites; or why there is no plan."""
@@ -248,7 +220,8 @@ class _Loop:
             return f"models: no epoch is allowed, and {why_not_idle(instance, reason)}"
         if barred := instance.rules.obstacle():
             return barred
-        self.learning, self.factors = Learning.of(instance, self._proceed), DataFactors(instance)
+        self.learning = Learning.of(instance, lambda: not self.limits.expired())
+        self.factors = DataFactors(instance)
         self.stage = ModelStage(instance, self.learning, self.factors, self.judge, self.limits)
         variances = self.learning.with_stand_ins()
         self.largest = largest_variance(*variances)
@@ -272,9 +245,6 @@ class _Loop:
             self.start = start_prices(self.dual, self.data.everything(), likely)
         self.build_seconds = time.perf_counter() - started
         return ""
-
-    def _proceed(self) -> bool:
-        return not self.limits.expired()
 
     def _prove(self, share: float = 1.0, enough: float = math.inf) -> None:
         """The lower bound, or better ones, until one is enough; what had to be left is tried again later.
@@ -387,10 +357,7 @@ class _Loop:
             if following is None:
                 break
             before = self.cost
-            if self._is_long(following[0]):
-                self._polish(*following)
-            else:
-                self._try(*following)
+            (self._polish if self._is_long(following[0]) else self._try)(*following)
             idle = 0 if self.cost < before else idle + 1
 
     def _is_long(self, choice: DataChoice) -> bool:
@@ -403,9 +370,7 @@ class _Loop:
             return
         before, cut = self.cost, bound.cut
         loss = self.learning.loss(cut.models.tolist(), self.dual.places.factors[cut.sites].tolist())
-        with self.clock.during(Stage.MODELS):
-            found = self.polish.better(Start(choice, bound.prices, loss), self.sites.sites, self.cost)
-        self._learnt(found)
+        self._improve(Start(choice, bound.prices, loss))
         if self.cost == before:
             self.record.went_back(choice, bound.value, self.cost)
 
@@ -413,11 +378,13 @@ class _Loop:
         """The incumbent improved at its own prices, until that is of no use."""
         before = math.inf
         while self.best is not None and self.cost < before and not self._finished():
-            before, best = self.cost, self.best
-            with self.clock.during(Stage.MODELS):
-                start = Start(best.data, self.start, best.loss)
-                found = self.polish.better(start, self.sites.sites, self.cost)
-            self._learnt(found)
+            before = self.cost
+            self._improve(Start(self.best.data, self.start, self.best.loss))
+
+    def _improve(self, start: Start) -> None:
+        with self.clock.during(Stage.MODELS):
+            found = self.polish.better(start, self.sites.sites, self.cost)
+        self._learnt(found)
 
     def _try(self, choice: DataChoice, bound: Bound) -> None:
         key = tuple(choice.items())
@@ -427,12 +394,12 @@ class _Loop:
 
     def _insist(self) -> None:
         """Without a plan: look for the one that is most certain to meet the target, and go on from there."""
-        found = most_certain(self.stage, self.dual, self.data, self.reference)
-        if found.candidate is None:
-            self.record.nearest(found.quantile)
+        found, quantile, prices = most_certain(self.stage, self.dual, self.data, self.reference)
+        if found is None:
+            self.record.nearest(quantile)
             return
-        self._learnt(found.candidate)
-        self.start = found.prices
+        self._learnt(found)
+        self.start = prices
         self._search()
 
     def _models(self, choice: DataChoice, bound: Bound) -> None:
@@ -447,21 +414,17 @@ class _Loop:
             self.record.went_back(choice, bound.value, self.cost)
 
     def _at_spread(self, choice: DataChoice, kinds: list[Kind], deviation: float, prices: Prices) -> None:
-        """Rank and certify with a label for one spread."""
+        """With a label for one spread, then with more and more of a slack; what is found moves the label."""
         for _ in range(_ROUNDS):
             before = self.reference
-            self._in_rooms(choice, kinds, deviation, prices)
+            rooms = [slack * abs(before.margin) for slack in _ROOMS]
+            if self.learning.has_atoms:  # no smooth label follows the steps of a quantile
+                rooms.append(before.reach)
+            for room in rooms:
+                label = self.judge.label(self.reference, deviation)
+                self._learnt(*self.stage.paths(choice, kinds, label, room, self.cost, prices.time))
             if self._finished() or not self.reference.unlike(before):
                 return
-
-    def _in_rooms(self, choice: DataChoice, kinds: list[Kind], deviation: float, prices: Prices) -> None:
-        """With the label as it is now, then with more and more of a slack; what is found moves the label."""
-        rooms = [slack * abs(self.reference.margin) for slack in _ROOMS]
-        if self.learning.has_atoms:  # no smooth label follows the steps of a quantile
-            rooms.append(self.reference.reach)
-        for room in rooms:
-            label = self.judge.label(self.reference, deviation)
-            self._learnt(*self.stage.paths(choice, kinds, label, room, self.cost, prices.time))
 
     def _learnt(self, found: Candidate | None, refused: Candidate | None = None) -> None:
         """Keep what was found and calibrate on it; as long as there is no plan, on what was refused."""
@@ -505,11 +468,10 @@ class _Loop:
         return counts_as_proved(self.cost, self.lower, max(self.limits.gap, SEARCH_TOLERANCE))
 
     def _termination(self) -> Termination:
-        if self.best is not None and counts_as_proved(self.cost, self.lower, SEARCH_TOLERANCE):
-            return Termination.OPTIMAL
-        gap = self.limits.gap
-        if self.best is not None and gap > 0 and counts_as_proved(self.cost, self.lower, gap):
-            return Termination.GAP_REACHED
+        gaps = {Termination.OPTIMAL: SEARCH_TOLERANCE, Termination.GAP_REACHED: self.limits.gap}
+        for ending, gap in gaps.items():
+            if self.best is not None and gap > 0 and counts_as_proved(self.cost, self.lower, gap):
+                return ending
         if self.limits.expired():
             return Termination.TIME_LIMIT
         return Termination.EXHAUSTED if self.best is None or self.lower <= 0 else Termination.STUCK

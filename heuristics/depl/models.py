@@ -23,7 +23,7 @@ from depl.heuristics.paths.additive_labels import AdditiveLabel
 from depl.heuristics.paths.additive_problem import AdditiveProblem
 from depl.heuristics.paths.ranking import RankedPaths
 from depl.models.exact.choices import build_plan
-from depl.models.problem.allocation import Allocation, allocate
+from depl.models.problem.allocation import allocate
 from depl.models.problem.epochs import FinalLoss, LossStep, Term
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import FloatArray
@@ -87,14 +87,10 @@ class ModelStage:
 
         Parameters
         ----------
-        data : mapping of int to frozenset
-            Datasets of every cluster that may train.
-        kinds : sequence of Kind
-            What epochs may do.
-        label : AdditiveLabel
-            What stands for the quantile.
-        slack : float
-            How far the label may lie above l_max [loss].
+        data, kinds
+            Datasets of every cluster that may train, and what epochs may do.
+        label, slack
+            What stands for the quantile, and how far it may lie above l_max [loss].
         cutoff : float
             Only sequences that cost less [cost].
         multiplier : float
@@ -124,21 +120,15 @@ class ModelStage:
 
     def certified(self, found: Candidate) -> bool:
         """Whether a candidate may end as it does, and is certified to meet the target."""
-        models, rules = found.models, self.instance.rules
-        ends = self.learning.may_end[models[-1]] if models else rules.may_stop
+        ends = self.learning.may_end[found.models[-1]] if found.models else self.instance.rules.may_stop
         return bool(ends) and self.judge.met(found.loss)
 
     def plan(self, found: Candidate) -> Plan:
         """The plan of a candidate, with the cheapest resources."""
-        instance, used = self.instance, sorted(set(found.clusters))
-        steps = [Kind(n, m) for m, n in zip(found.models, found.clusters, strict=True)]
-        names = [place.name for place in instance.clusters]
-        return build_plan(
-            instance,
-            {names[n]: found.data[n] for n in used},
-            [(instance.models[m].name, names[n]) for n, m in steps],
-            self._allocation(self._sites(found.data, used), steps),
-        )
+        instance, names = self.instance, [place.name for place in self.instance.clusters]
+        pairs = zip(found.models, found.clusters, strict=True)
+        schedule = [(instance.models[m].name, names[n]) for m, n in pairs]
+        return build_plan(instance, {names[n]: found.data[n] for n in set(found.clusters)}, schedule)
 
     def cost(self, data: Mapping[int, frozenset[str]], sequence: Sequence[Kind]) -> float:
         """Transfers and the cheapest resources; infinite if the time limits cannot be kept [cost]."""
@@ -148,15 +138,10 @@ class ModelStage:
         return Sites.of(self.instance, [Site(n, data[n]) for n in sorted(clusters)], self.factors)
 
     def _cost(self, sites: Sites, sequence: Sequence[Kind]) -> float:
-        used = {kind.cluster for kind in sequence}
-        paid = [sites.transfers[n] for n, site in enumerate(sites.sites) if site.cluster in used]
-        return math.fsum([self._allocation(sites, sequence).cost, *paid])
-
-    def _allocation(self, sites: Sites, sequence: Sequence[Kind]) -> Allocation:
-        place = {site.cluster: n for n, site in enumerate(sites.sites)}
+        target, place = self.instance.target, {site.cluster: n for n, site in enumerate(sites.sites)}
         loads = [sites.load(k, m, place[n]) for k, (n, m) in enumerate(sequence)]
-        target = self.instance.target
-        return allocate(loads, target.maximum_time, target.round_deadline)
+        paid = [sites.transfers[place[n]] for n in sorted({kind.cluster for kind in sequence})]
+        return math.fsum([allocate(loads, target.maximum_time, target.round_deadline).cost, *paid])
 
     def _candidate(
         self, data: Mapping[int, frozenset[str]], sequence: Sequence[Kind], cost: float
@@ -191,7 +176,7 @@ class ModelStage:
             models=tuple(map(str, range(len(kinds)))),
             weights=np.where(in_time, weights, 0.0),
             times=np.zeros(weights.shape),
-            losses=_LabelValues(learning, label, models, sites.factors.tolist()).steps(pairs),
+            losses=_label_steps(learning, label, [(float(sites.factors[n]), m) for n, m in pairs]),
             allowed=in_time[:, None, :] & follow[None],
             initial_loss=learning.initial_loss,
             maximum_loss=target.maximum_loss - label.surcharge + slack,
@@ -200,35 +185,23 @@ class ModelStage:
         return problem.ending_with(learning.may_end[models], self.instance.rules.may_stop)
 
 
-class _LabelValues:
-    """The label of every step that some models can make on some data."""
+def _label_steps(learning: Learning, label: AdditiveLabel, kinds: Sequence[tuple[float, int]]) -> FloatArray:
+    """The label of every step, shape (K, G + 1, G): after each (factor h, model), then at the start."""
+    models = [m for _, m in kinds]
+    runs = distinct_terms([row[m] for row in learning.runs for m in models])
+    changes = distinct_terms([row[m] for row in learning.switches for m in models])
+    factors = {h for h, _ in kinds}
+    terms = list(dict.fromkeys([*(scaled(term, h) for term in runs for h in factors), *changes]))
+    values: dict[Term, float] = dict(zip(terms, label.values(terms).tolist(), strict=True))
 
-    def __init__(
-        self,
-        learning: Learning,
-        label: AdditiveLabel,
-        models: Sequence[int],
-        factors: Sequence[float],
-    ) -> None:
-        self._learning, self._factors = learning, factors
-        runs = distinct_terms([row[m] for row in learning.runs for m in models])
-        changes = distinct_terms([row[m] for row in learning.switches for m in models])
-        terms = list(dict.fromkeys([*(scaled(term, h) for term in runs for h in set(factors)), *changes]))
-        self._values: dict[Term, float] = dict(zip(terms, label.values(terms).tolist(), strict=True))
-
-    def steps(self, kinds: Sequence[tuple[int, int]]) -> FloatArray:
-        """Label of every step, shape (K, G + 1, G): after each (site, model), then at the start."""
-        learning = self._learning
-        models = [m for _, m in kinds]
-        runs = [[self._label(row[m], self._factors[n]) for n, m in kinds] for row in learning.runs]
-        before = [learning.switches[p] for p in (*models, len(learning.switches) - 1)]
-        changes = [[self._label(row[m], 1.0) for m in models] for row in before]
-        return np.asarray(np.array(runs)[:, None, :] + np.array(changes)[None])
-
-    def _label(self, step: LossStep | None, factor: float) -> float:
+    def of(step: LossStep | None, factor: float) -> float:
         if step is None:
             return 0.0
-        return factor * step.shift + math.fsum(self._values[scaled(term, factor)] for term in step.terms)
+        return factor * step.shift + math.fsum(values[scaled(term, factor)] for term in step.terms)
+
+    before = [learning.switches[p] for p in (*models, len(learning.switches) - 1)]
+    added = np.array([[of(row[m], h) for h, m in kinds] for row in learning.runs])
+    return np.asarray(added[:, None] + np.array([[of(row[m], 1.0) for m in models] for row in before]))
 
 
 _WEIGHTS = (0.0, 0.5, 1.0, 2.0)
@@ -244,17 +217,13 @@ worth more than all costs, so that quantile and time decide, and doubles keep te
 it."""
 
 
-@dataclass(frozen=True)
-class MostCertain:
-    """A certified candidate, if there is one, the best quantile met, and prices to go on from."""
+def most_certain(
+    stage: ModelStage, dual: Dual, data: DataStage, reference: Reference
+) -> tuple[Candidate | None, float, Prices]:
+    """The cheapest certified one of the sequences of lowest quantile that keep the time limits.
 
-    candidate: Candidate | None
-    quantile: float
-    prices: Prices
-
-
-def most_certain(stage: ModelStage, dual: Dual, data: DataStage, reference: Reference) -> MostCertain:
-    """Certify the sequences of lowest quantile that keep the time limits."""
+    With it come the lowest quantile that was met, and prices to go on from.
+    """
     part = data.everything()
     gain = stage.learning.gains
     size = dual.highest_cost / max(float(np.abs(gain).max(initial=0.0)), 1e-300) * _FAR
@@ -277,7 +246,7 @@ def most_certain(stage: ModelStage, dual: Dual, data: DataStage, reference: Refe
             lowest = min(lowest, quantile)
             if (best is None or candidate.cost < best.cost) and stage.certified(candidate):
                 best, prices = candidate, here
-    return MostCertain(best, lowest, prices)
+    return best, lowest, prices
 
 
 def _candidate(stage: ModelStage, data: DataStage, cut: Cut) -> Candidate:

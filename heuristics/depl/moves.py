@@ -8,7 +8,7 @@ every run are summed up once, and the best moves are allocated resources exactly
 """
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from depl.heuristics.bounds.dual import Cut, Prices
 from depl.heuristics.bounds.frontier import add_prices, transfer_costs, usable_data, work_of_data
 from depl.heuristics.data.sites import DataFactors, Site
-from depl.heuristics.depl.priced_sites import Labels, Restricted
+from depl.heuristics.depl.priced_sites import Restricted
 from depl.models.foundation.tolerances import TIME_TOLERANCE
 from depl.models.problem.allocation import Allocation, allocate
 from depl.models.problem.instance import Instance
@@ -79,10 +79,10 @@ class DataAtPrices:
         names = [model.name for model in instance.models]
         self._fits = instance.rules.fitting([place.name for place in places], names)
 
-    def better(self, restricted: Restricted, labels: Labels, prices: Prices, cut: Cut) -> list[Site]:
+    def better(self, restricted: Restricted, prices: Prices, cut: Cut) -> list[Site]:
         """Sites for the epochs that a sequence trains on each of its clusters."""
         found: dict[Site, None] = {}
-        for used, epochs, data in self._uses(restricted, labels, prices, cut):
+        for used, epochs, data in self._uses(restricted, prices, cut):
             clusters = self._cheapest_clusters(epochs, data)
             for n in dict.fromkeys([used.cluster, *clusters]):
                 chosen = self._best(epochs, n, data)
@@ -91,28 +91,27 @@ class DataAtPrices:
         return list(found)
 
     def _uses(
-        self, restricted: Restricted, labels: Labels, prices: Prices, cut: Cut
+        self, restricted: Restricted, prices: Prices, cut: Cut
     ) -> Iterator[tuple[Site, _Epochs, NDArray[np.int64]]]:
         """Every site that a sequence trains on, with its epochs and its datasets by position."""
         for place in np.flatnonzero(cut.uses).tolist():
             site = restricted.sites.sites[place]
             members = np.flatnonzero(cut.sites == place)
             data = np.array([self._position[name] for name in site.datasets])
-            yield site, self._epochs(restricted, labels.rate, prices, cut, members), data
+            yield site, self._epochs(restricted, prices, cut, members), data
 
-    def _with(self, epochs: _Epochs, n: int, data: NDArray[np.int64], more: NDArray[np.int64]) -> FloatArray:
-        """R of a set with one dataset more, each of some."""
-        columns = (self.volumes, self._work, self._transfers[n])
-        return self._values(epochs, n, *(column[data].sum() + column[more] for column in columns))
+    def _columns(self, n: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Volume, work and transfers to a cluster of every dataset."""
+        return self.volumes, self._work, self._transfers[n]
 
     def _epochs(
-        self, restricted: Restricted, rate: float, prices: Prices, cut: Cut, members: NDArray[np.int64]
+        self, restricted: Restricted, prices: Prices, cut: Cut, members: NDArray[np.int64]
     ) -> _Epochs:
         models = np.array(restricted.models)[cut.models[members]]
         counts = np.bincount(models, minlength=len(self._sizes)).astype(float)
         least = float(self.factors.at(self.volumes.min()[None])[0])
         grid = np.geomspace(min(max(least, 1e-6), 0.5), 1.0, _FACTORS)
-        values = restricted.label_of(members, cut.models[members], grid, rate)
+        values = restricted.label_of(members, cut.models[members], grid)
         return _Epochs(counts, scipy.interpolate.CubicSpline(np.log(grid), values), prices)
 
     def _cheapest_clusters(self, epochs: _Epochs, data: NDArray[np.int64]) -> list[int]:
@@ -124,13 +123,12 @@ class DataAtPrices:
 
     def _best(self, epochs: _Epochs, n: int, data: NDArray[np.int64]) -> NDArray[np.int64]:
         """A set that no other beginning of its own order improves on, on a cluster."""
-        best, chosen = self._reduced(epochs, n, data), data
+        sums = (column[data].sum()[None] for column in self._columns(n))
+        best, chosen = float(self._values(epochs, n, *sums)[0]), data
         for _ in range(_ROUNDS):
             alpha = self._slope(epochs, n, float(self._work[chosen].sum()))
             order = np.argsort((alpha * self._work + self._transfers[n]) / self.volumes, kind="stable")
-            columns = (self.volumes, self._work, self._transfers[n])
-            sums = [np.cumsum(column[order]) for column in columns]
-            values = self._values(epochs, n, *sums)
+            values = self._values(epochs, n, *(np.cumsum(column[order]) for column in self._columns(n)))
             length = int(np.argmin(values)) + 1
             if not values[length - 1] < best:
                 break
@@ -141,12 +139,11 @@ class DataAtPrices:
         self, epochs: _Epochs, n: int, best: float, chosen: NDArray[np.int64]
     ) -> NDArray[np.int64]:
         """A small set with datasets added, or put in place of others, as long as that helps."""
-        every = np.arange(len(self.volumes))
         while len(chosen) <= _SMALL:
             kept = [chosen, *(np.delete(chosen, i) for i in range(len(chosen)))]
             tables = []
-            for rest in kept:
-                values = self._with(epochs, n, rest, every)
+            for rest in kept:  # with one dataset more, each of all
+                values = self._values(epochs, n, *(c[rest].sum() + c for c in self._columns(n)))
                 values[rest] = math.inf
                 tables.append(values)
             which, dataset = divmod(int(np.argmin(tables)), len(self.volumes))
@@ -154,10 +151,6 @@ class DataAtPrices:
                 break
             best, chosen = float(tables[which][dataset]), np.append(kept[which], dataset)
         return chosen
-
-    def _reduced(self, epochs: _Epochs, n: int, data: NDArray[np.int64]) -> float:
-        sums = (column[data].sum()[None] for column in (self.volumes, self._work, self._transfers[n]))
-        return float(self._values(epochs, n, *sums)[0])
 
     def _values(
         self, epochs: _Epochs, n: int, volume: FloatArray, work: FloatArray, transfers: FloatArray
@@ -219,12 +212,8 @@ _WORTHWHILE = 1e-9
 class Sequenced:
     """A sequence with its exact cost; models and sites by position in `Restricted`.
 
-    Attributes
-    ----------
-    cost : float
-        Transfers included; infinite where it is late [cost].
-    label : float
-        What it adds to the quantile [loss].
+    The cost includes transfers, and is infinite where it is late [cost]; the label is what it adds to the
+    quantile [loss].
     """
 
     models: NDArray[np.int64]
@@ -271,18 +260,17 @@ class _Sums:
 
 @dataclass(eq=False)
 class ChangePoints:
-    """Sequences of a `Restricted` under some labels."""
+    """Sequences of a `Restricted`."""
 
     restricted: Restricted
-    labels: Labels
     round_deadline: float | None
 
     def sequenced(self, models: NDArray[np.int64], sites: NDArray[np.int64]) -> Sequenced:
         """A sequence with the cheapest resources."""
         found = self.allocation(models, sites)
         before = np.concatenate([[len(self.restricted.models)], models[:-1]])
-        label = self.labels.runs[sites, np.arange(len(models)), models].sum()
-        label += self.labels.changes[before, models].sum()
+        label = self.restricted.runs[sites, np.arange(len(models)), models].sum()
+        label += self.restricted.changes[before, models].sum()
         cost = found.cost + self.restricted.paid(np.unique(sites).tolist())
         return Sequenced(models, sites, cost, float(label), found.multiplier)
 
@@ -308,55 +296,42 @@ class ChangePoints:
         return best
 
     def _allowed(self, tried: Sequenced) -> bool:
-        return tried.label <= self.labels.room and math.isfinite(tried.cost)
+        return tried.label <= self.restricted.room and math.isfinite(tried.cost)
 
     def _step(self, last: Sequenced, best: Sequenced | None) -> Sequenced | None:
         """The cheapest of the sequences that differ in one or two change points, if it is cheaper."""
         runs = _runs(last)
         points = np.concatenate([[0], [end for _, _, end in runs]])
-        tried = _moved(points, self.labels.runs.shape[1])
+        tried = _moved(points, self.restricted.epochs)
         if not len(tried):
             return None
         sums = self._sums(runs, last.multiplier)
-        allowed = sums.labels.over(tried) + sums.changes <= self.labels.room
+        allowed = sums.labels.over(tried) + sums.changes <= self.restricted.room
         if (limit := self.restricted.maximum_time) is not None:
             allowed &= sums.times.over(tried) <= limit * (1 + TIME_TOLERANCE)
         tried = tried[allowed]
         costs = sums.costs.over(tried)
-        now = float(sums.costs.over(points[None])[0])
-        order = self._in_order(costs, math.inf if best is None else now)
-        return self._first((self._at(runs, tried[place]) for place in order), best)
-
-    def _in_order(self, costs: FloatArray, below: float) -> list[int]:
-        """The few cheapest below a cost."""
-        order = np.argsort(costs, kind="stable")[:_EXACTLY]
-        return [int(place) for place in order if costs[place] < below]
-
-    def _first(self, made: Iterable[Sequenced], best: Sequenced | None) -> Sequenced | None:
-        """The first that is within the room and in time, and cheaper."""
-        for found in made:
-            if self._allowed(found) and (best is None or found.cost < best.cost * (1 - _WORTHWHILE)):
-                return found
+        below = math.inf if best is None else float(sums.costs.over(points[None])[0])
+        for place in np.argsort(costs, kind="stable")[:_EXACTLY].tolist():
+            if costs[place] < below:
+                kinds = np.repeat([run[:2] for run in runs], np.diff(tried[place]), axis=0)
+                found = self.sequenced(kinds[:, 0], kinds[:, 1])
+                if self._allowed(found) and (best is None or found.cost < best.cost * (1 - _WORTHWHILE)):
+                    return found
         return None
 
-    def _at(self, runs: Sequence[tuple[int, int, int]], points: NDArray[np.int64]) -> Sequenced:
-        lengths = np.diff(points)
-        models = np.repeat([m for m, _, _ in runs], lengths)
-        sites = np.repeat([o for _, o, _ in runs], lengths)
-        return self.sequenced(models, sites)
-
     def _sums(self, runs: Sequence[tuple[int, int, int]], multiplier: float) -> _Sums:
-        restricted, epochs = self.restricted, self.labels.runs.shape[1]
+        restricted, epochs = self.restricted, self.restricted.epochs
         priced = restricted.sites.at(multiplier)
         rows, fastest = priced.rows_of(epochs), restricted.sites.fastest
         quick = np.minimum(np.arange(epochs), len(fastest) - 1)
         models = [restricted.models[m] for m, _, _ in runs]
-        labels = np.array([self.labels.runs[o, :, m] for m, o, _ in runs])
+        labels = np.array([self.restricted.runs[o, :, m] for m, o, _ in runs])
         costs = np.array([priced.psi[rows, m, o] for m, (_, o, _) in zip(models, runs, strict=True)])
         times = np.array([fastest[quick, m, o] for m, (_, o, _) in zip(models, runs, strict=True)])
         before = [len(restricted.models), *(m for m, _, _ in runs[:-1])]
         switches = math.fsum(
-            float(self.labels.changes[p, m]) for p, (m, _, _) in zip(before, runs, strict=True)
+            float(self.restricted.changes[p, m]) for p, (m, _, _) in zip(before, runs, strict=True)
         )
         return _Sums(_Prefixes.of(labels), _Prefixes.of(costs), _Prefixes.of(times), switches)
 

@@ -1,17 +1,15 @@
 """A few models on listed sites under one label: what sequences cost at two prices, and which sites to open.
 
-With the label of `depl.heuristics.depl.labels` two prices are enough, lam of time and gamma of the
-label:
+With the label of `depl.heuristics.depl.labels` two prices are enough, lam of time and gamma of the label:
 
     min over sequences of sum [psi(lam) + gamma label] + F(open) - gamma room - lam T_max
 
 is a lower bound of what a sequence on the open sites costs, as far as the label is the quantile. At given
-prices the transfers of sites are fixed costs, and which sites to open is a problem of facility location whose
-clients are the epochs of a sequence: sites are opened, closed and exchanged as long as that helps.
+prices, which sites to open is a problem of facility location whose clients are the epochs of a sequence.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -47,32 +45,6 @@ _ANY = VarianceRange(0.0, 0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True, eq=False)
-class Labels:
-    """What every step adds to the quantile of plans near one whose saddle point is known.
-
-    Attributes
-    ----------
-    rate : float
-        The saddle point s [1 / loss].
-    runs : ndarray
-        Shape (O, K, M) [loss].
-    changes : ndarray
-        Of switches, shape (M + 1, M), row M for the start; infinite where not allowed [loss].
-    room : float
-        What a sequence may add [loss].
-    """
-
-    rate: float
-    runs: FloatArray
-    changes: FloatArray
-    room: float
-
-    def switches(self, prices: Prices) -> FloatArray:
-        """What switches cost at some prices, shape (M + 1, M); infinite where not allowed [cost]."""
-        return np.where(np.isfinite(self.changes), prices.gain * self.changes, math.inf)
-
-
-@dataclass(frozen=True, eq=False)
 class Priced:
     """A lower bound on some sites, the prices that prove it, and the sequence that is cheapest at them."""
 
@@ -83,74 +55,82 @@ class Priced:
 
 @dataclass(eq=False)
 class Restricted:
-    """Sequences of a few models on listed sites; models by position in ``models``, sites in ``sites``."""
+    """Sequences of a few models on listed sites under one label; models and sites are told by position.
+
+    A label says what a step adds to the quantile of plans near one whose saddle point, the ``rate``, is known
+    [1 / loss]; a sequence may add ``room`` [loss].
+
+    Attributes
+    ----------
+    runs : ndarray
+        Label of every run, shape (O, K, M) [loss].
+    changes : ndarray
+        Of switches, shape (M + 1, M), row M for the start; infinite where not allowed [loss].
+    """
 
     learning: Learning
     cumulants: Cumulants
     sites: Sites
     models: tuple[int, ...]
     maximum_time: float | None
+    rate: float
+    room: float = 0.0
 
     def __post_init__(self) -> None:
-        """Room for the sequences."""
-        epochs, models = len(self.learning.gains), len(self.models)
-        self._room = np.empty((epochs, models)), np.empty((epochs, models), dtype=np.int64)
-        self._before = [*self.models, len(self.learning.switch_losses) - 1]
+        """The labels, and working space for sequences."""
         self.clusters = np.array([site.cluster for site in self.sites.sites], dtype=np.int64)
-
-    def labels(self, rate: float, room: float) -> Labels:
-        """The labels at a saddle point, where a sequence may add ``room``."""
         factors, places = np.unique(self.sites.factors, return_inverse=True)
         gains = self.learning.gains[:, self.models]
+        self._work = np.empty(gains.shape), np.empty(gains.shape, dtype=np.int64)
         runs = -factors[:, None, None] * gains
-        for law, epochs, models, coefficients in self._terms():
-            spread = self.cumulants.of(law, rate * factors[:, None] * coefficients) / rate
+        for law, epochs, models, coefficients in self._terms(np.ndindex(*gains.shape)):
+            spread = self.cumulants.of(law, self.rate * factors[:, None] * coefficients) / self.rate
             for h, row in enumerate(spread):
                 np.add.at(runs[h], (epochs, models), row)
-        switches = np.array(
-            [[self._switch(p, m, rate) for m in self.models] for p in self._before], dtype=float
-        )
-        return Labels(rate, runs[places], switches, room)
+        before = [*self.models, len(self.learning.switch_losses) - 1]
+        self.runs = runs[places]
+        self.changes = np.array([[self._switch(p, m) for m in self.models] for p in before])
+
+    @property
+    def epochs(self) -> int:
+        """K_max."""
+        return int(self.runs.shape[1])
 
     def label_of(
-        self, epochs: NDArray[np.int64], models: NDArray[np.int64], factors: FloatArray, rate: float
+        self, epochs: NDArray[np.int64], models: NDArray[np.int64], factors: FloatArray
     ) -> FloatArray:
         """What some epochs add to the quantile together, switches aside, against h; shape (len(factors),)."""
         total = -factors * self.learning.gains[epochs, np.array(self.models)[models]].sum()
-        groups: dict[tuple[Law, bool], list[float]] = {}
-        for k, place in zip(epochs.tolist(), models.tolist(), strict=True):
-            for term in self.learning.runs[k][self.models[place]].terms:
-                groups.setdefault((term.law, term.coefficient > 0), []).append(term.coefficient)
-        for (law, _), coefficients in groups.items():
-            arguments = rate * factors[:, None] * np.array(coefficients)
-            total = total + self.cumulants.of(law, arguments).sum(axis=1) / rate
+        for law, _, _, coefficients in self._terms(zip(epochs.tolist(), models.tolist(), strict=True)):
+            arguments = self.rate * factors[:, None] * coefficients
+            total = total + self.cumulants.of(law, arguments).sum(axis=1) / self.rate
         return np.asarray(total)
 
-    def weights(self, labels: Labels, prices: Prices) -> FloatArray:
+    def weights(self, prices: Prices) -> FloatArray:
         """What an epoch costs at some prices without transfers, shape (O, K, M) [cost]."""
         priced = self.sites.at(prices.time)
         psi = priced.psi[:, self.models].transpose(2, 0, 1)
-        rows = priced.rows_of(labels.runs.shape[1])
-        return np.ascontiguousarray(psi[:, rows] + prices.gain * labels.runs)
+        rows = priced.rows_of(self.epochs)
+        return np.ascontiguousarray(psi[:, rows] + prices.gain * self.runs)
 
     def paid(self, chosen: Sequence[int]) -> float:
         """Transfers of some sites [cost]."""
         return math.fsum(self.sites.transfers[list(chosen)].tolist())
 
-    def dual(self, labels: Labels, chosen: Sequence[int], start: Prices) -> Priced:
+    def dual(self, chosen: Sequence[int], start: Prices) -> Priced:
         """The best bound on some sites that are all paid for, by Kelley's cutting planes."""
         part = Part(np.zeros(len(self.clusters)), self.paid(chosen))
         if self.maximum_time:  # at no price of time a sequence may take for ever
-            least = _LEAST * start.gain * abs(labels.room) / self.maximum_time
+            least = _LEAST * start.gain * abs(self.room) / self.maximum_time
             start = start._replace(time=max(start.time, least))
-        program = CuttingPlanes(part, -labels.room, _ANY, (), start, self.maximum_time, same_time=False)
+        program = CuttingPlanes(part, -self.room, _ANY, (), start, self.maximum_time, same_time=False)
         best, prices = Priced(-math.inf, start, None), start
         for _ in range(MOST_CUTS):
-            least, cut = self.cheapest(labels, list(chosen), prices)
+            least, cut = self.cheapest(list(chosen), prices)
             if cut is None:
                 return Priced(math.inf, prices, None)
             late = 0.0 if self.maximum_time is None else prices.time * self.maximum_time
-            value = least + part.paid - prices.gain * labels.room - late
+            value = least + part.paid - prices.gain * self.room - late
             if value > best.value:
                 best = Priced(value, prices, cut)
             program.add(cut)
@@ -160,16 +140,16 @@ class Restricted:
             prices = between(newest, best.prices)
         return best
 
-    def cheapest(self, labels: Labels, chosen: Sequence[int], prices: Prices) -> tuple[float, Cut | None]:
+    def cheapest(self, chosen: Sequence[int], prices: Prices) -> tuple[float, Cut | None]:
         """The sequence of least reduced cost on some sites, without transfers, and that cost [cost]."""
         some = np.array(chosen, dtype=np.int64)
         priced = self.sites.at(prices.time)
-        rows = priced.rows_of(labels.runs.shape[1])
+        rows = priced.rows_of(self.epochs)
         grid = np.ix_(np.arange(len(priced.psi)), np.array(self.models), some)
         psi, time = priced.psi[grid].transpose(2, 0, 1), priced.time[grid].transpose(2, 0, 1)
-        weights = psi[:, rows] + prices.gain * labels.runs[some]
+        weights = psi[:, rows] + prices.gain * self.runs[some]
         places = weights.argmin(axis=0)
-        least, models = self.path(np.ascontiguousarray(weights.min(axis=0)), labels, prices)
+        least, models = self.path(np.ascontiguousarray(weights.min(axis=0)), prices)
         if not len(models):
             return math.inf, None
         k = np.arange(len(models))
@@ -177,89 +157,86 @@ class Restricted:
         times = time[site, rows[k], models]
         spent = psi[site, rows[k], models] - prices.time * np.where(np.isinf(times), 0.0, times)
         before = np.concatenate([[len(self.models)], models[:-1]])
-        label = labels.runs[some[site], k, models].sum() + labels.changes[before, models].sum()
+        label = self.runs[some[site], k, models].sum() + self.changes[before, models].sum()
         uses = np.bincount(some[site], minlength=len(self.clusters))
         cut = Cut(models, some[site], float(spent.sum()), float(times.sum()), -float(label), 0.0, uses)
         return least, cut
 
-    def path(self, weights: FloatArray, labels: Labels, prices: Prices) -> tuple[float, NDArray[np.int64]]:
+    def path(self, weights: FloatArray, prices: Prices) -> tuple[float, NDArray[np.int64]]:
         """Least weight of a sequence and its models; no models where no sequence is allowed."""
-        return cheapest_path(weights, labels.switches(prices), self._room)
+        return cheapest_path(weights, self._switches(prices), self._work)
 
-    def margins(self, labels: Labels, prices: Prices, chosen: Sequence[int]) -> FloatArray:
+    def margins(self, prices: Prices, chosen: Sequence[int]) -> FloatArray:
         """How much costlier than the cheapest the cheapest sequence is that uses a site for a model once.
 
         Shape (len(chosen), M) [cost]. Transfers are shared by all epochs.
         """
         some = list(chosen)
-        shared = self.sites.transfers[some] / max(1, labels.runs.shape[1])
-        weights = self.weights(labels, prices)[some] + shared[:, None, None]
+        shared = self.sites.transfers[some] / max(1, self.epochs)
+        weights = self.weights(prices)[some] + shared[:, None, None]
         least = np.ascontiguousarray(weights.min(axis=0))
-        cheapest, _ = self.path(least, labels, prices)
-        switches = labels.switches(prices)
+        cheapest, _ = self.path(least, prices)
+        switches = self._switches(prices)
         after = least_completions(switches[:-1] + least[:, None, :])
         with np.errstate(invalid="ignore"):
-            beside = self._room[0] - least + after
+            beside = self._work[0] - least + after
             found = (beside + weights).min(axis=1) - cheapest
         return np.where(np.isnan(found), math.inf, found)
 
-    def opened(self, labels: Labels, prices: Prices, chosen: Sequence[int]) -> tuple[float, list[int]]:
+    def opened(self, prices: Prices, chosen: Sequence[int]) -> tuple[float, list[int]]:
         """Sites, one for a cluster at most, that no change of one or two makes cheaper at some prices.
 
-        Returns
-        -------
-        float, list of int
-            Transfers and least weight of a sequence, and the sites.
+        Before them transfers and least weight of a sequence.
         """
-        weights = self.weights(labels, prices)
-        neighbours = self._neighbours(weights, labels, prices, list(chosen))
-        best, open_sites = neighbours.cost, list(chosen)
+        weights, open_sites = self.weights(prices), list(chosen)
+        neighbours = self._neighbours(weights, prices, open_sites)
+        best = neighbours.cost
         while True:
-            value, sites = min(neighbours.moves(), default=(math.inf, []))
-            if not value < best - _WORTHWHILE * abs(best):
-                value, sites = min(neighbours.exchanges(), default=(math.inf, []))
-            if not value < best - _WORTHWHILE * abs(best):
+            for ways in (neighbours.moves, neighbours.exchanges):
+                value, sites = min(ways(), default=(math.inf, []))
+                if value < best - _WORTHWHILE * abs(best):
+                    break
+            else:
                 return best, open_sites
             best, open_sites = value, sites
-            neighbours = self._neighbours(weights, labels, prices, open_sites)
+            neighbours = self._neighbours(weights, prices, open_sites)
 
     def neighbours(
-        self, labels: Labels, prices: Prices, chosen: Sequence[int], *, exchanged: bool = True
+        self, prices: Prices, chosen: Sequence[int], *, exchanged: bool = True
     ) -> Iterator[tuple[float, list[int]]]:
         """Choices of sites that differ by one opening, closing or exchange, and their cost as by `opened`."""
-        found = self._neighbours(self.weights(labels, prices), labels, prices, list(chosen))
+        found = self._neighbours(self.weights(prices), prices, list(chosen))
         yield from found.moves()
         if exchanged:
             yield from found.exchanges()
 
-    def _neighbours(
-        self, weights: FloatArray, labels: Labels, prices: Prices, chosen: list[int]
-    ) -> "_Neighbours":
-        switches = labels.switches(prices)
+    def _neighbours(self, weights: FloatArray, prices: Prices, chosen: list[int]) -> "_Neighbours":
+        switches = self._switches(prices)
         return _Neighbours(weights, switches, self.clusters, self.sites.transfers, chosen)
 
     def _terms(
-        self,
+        self, runs: Iterable[tuple[int, int]]
     ) -> Iterator[tuple[Law, NDArray[np.int64], NDArray[np.int64], FloatArray]]:
-        """Law, epochs, models and coefficients of all terms of runs with one law and sign."""
+        """Law, epochs, models and coefficients of all terms of some runs with one law and sign."""
         groups: dict[tuple[Law, bool], list[tuple[int, int, float]]] = {}
-        for k, row in enumerate(self.learning.runs):
-            for place, m in enumerate(self.models):
-                for term in row[m].terms:
-                    groups.setdefault((term.law, term.coefficient > 0), []).append(
-                        (k, place, term.coefficient)
-                    )
+        for k, place in runs:
+            for term in self.learning.runs[k][self.models[place]].terms:
+                groups.setdefault((term.law, term.coefficient > 0), []).append((k, place, term.coefficient))
         for (law, _), rows in groups.items():
             epochs, models, coefficients = zip(*rows, strict=True)
             yield law, np.array(epochs), np.array(models), np.array(coefficients)
 
-    def _switch(self, before: int, model: int, rate: float) -> float:
+    def _switches(self, prices: Prices) -> FloatArray:
+        """What switches cost at some prices, shape (M + 1, M); infinite where not allowed [cost]."""
+        return np.where(np.isfinite(self.changes), prices.gain * self.changes, math.inf)
+
+    def _switch(self, before: int, model: int) -> float:
         if not self.learning.allowed[before, model]:
             return math.inf
         step: LossStep | None = self.learning.switches[before][model]
         label = float(self.learning.switch_losses[before, model] + self.learning.end_charges[before, model])
         for term in () if step is None else step.terms:
-            label += float(self.cumulants.of(term.law, np.array(rate * term.coefficient))) / rate
+            label += float(self.cumulants.of(term.law, np.array(self.rate * term.coefficient))) / self.rate
         return label
 
 

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from depl.heuristics.depl.models import Candidate
 from depl.models.foundation.wording import counted, number, probability
@@ -71,13 +71,13 @@ class Record:
 
     def nearest(self, quantile: float) -> None:
         """The lowest quantile that was found within the time limits."""
-        self._obstacle = (
-            f"models: target {number(self._instance.target.maximum_loss)} at omega "
-            f"{probability(self._instance.target.quantile_level)} was not reached within the time limits; "
-            f"the best quantile found is about {number(quantile)}"
-            if math.isfinite(quantile)
-            else "resources: no sequence was found that keeps the time limits"
-        )
+        target = self._instance.target
+        self._obstacle = "resources: no sequence was found that keeps the time limits"
+        if math.isfinite(quantile):
+            self._obstacle = (
+                f"models: target {number(target.maximum_loss)} at omega {probability(target.quantile_level)} "
+                f"was not reached within the time limits; the best quantile found is about {number(quantile)}"
+            )
 
     def unreachable(self, obstacle: str) -> None:
         """A proof that there is no plan."""
@@ -86,15 +86,10 @@ class Record:
     def listed(self, found: Outcome) -> None:
         """All plans were listed, as no sequence that was ranked met the target."""
         missing = found.plan is None
-        self._decisions.append(
-            Decision(
-                Stage.MODELS,
-                "every class of plans",
-                "none of them meets the target" if missing else "the cheapest that meets the target is kept",
-                kept=not missing,
-                lower_bound=None if missing else found.lower_bound,
-            )
-        )
+        came = "none of them meets the target" if missing else "the cheapest that meets the target is kept"
+        lower = None if missing else found.lower_bound
+        decision = Decision(Stage.MODELS, "every class of plans", came, kept=not missing, lower_bound=lower)
+        self._decisions.append(decision)
 
     def reason(self, proved: bool) -> str:
         """Why there is no plan."""
@@ -105,11 +100,8 @@ class Record:
                 f"models: no sequence is certified; the lowest expected loss tried is "
                 f"{number(self._lowest[0])} ({self._lowest[1]})"
             )
-        return (
-            "models: no plan reaches the target"
-            if proved
-            else "models: the search ended before it looked at a sequence"
-        )
+        ended = "the search ended before it looked at a sequence"
+        return f"models: {'no plan reaches the target' if proved else ended}"
 
     def stopped(self, termination: Termination, cost: float, lower: float, left: float) -> None:
         """Why the loop ended with its incumbent."""
@@ -121,9 +113,8 @@ class Record:
         }
         rest = f"what is left is expected to cost at least {number(min(left, cost))}"
         what = texts.get(termination, rest if left < cost else "what is left is expected to cost as much")
-        self._decisions.append(
-            Decision(Stage.DATA, "no further choice of data", what, cost=cost, lower_bound=lower)
-        )
+        decision = Decision(Stage.DATA, "no further choice of data", what, cost=cost, lower_bound=lower)
+        self._decisions.append(decision)
 
     def _data(self, choice: Mapping[int, frozenset[str]]) -> str:
         parts = []
@@ -135,6 +126,5 @@ class Record:
         return "; ".join(parts[:_MOST_WORDS]) + (f"; and {hidden} more" if hidden > 0 else "")
 
 
-def _counted(names: "object") -> str:
-    counts = Counter(names)  # type: ignore[call-overload]
-    return ", ".join(f"{count} {name}" for name, count in counts.items())
+def _counted(names: Iterable[str]) -> str:
+    return ", ".join(f"{count} {name}" for name, count in Counter(names).items())

@@ -35,7 +35,6 @@ from depl.heuristics.paths.additive_problem import Weight
 from depl.heuristics.placement.problem import PlacementProblem, placement_plan, placement_problem
 from depl.models.foundation.deadline import OutOfTimeError
 from depl.models.foundation.errors import NotCoveredError
-from depl.models.foundation.interval import Interval
 from depl.models.foundation.wording import counted, number, probability, rounded_up
 from depl.models.problem.epochs import FinalLoss, load
 from depl.models.problem.instance import Instance
@@ -69,15 +68,6 @@ is left, which may take exponentially many."""
 _Asked = frozenset[tuple[tuple[str, int], int]]
 
 
-@dataclass(frozen=True)
-class _Options:
-    levels: int
-    epsilon: float
-    weight: Weight
-    label: PaperLabel | None
-    backtracks: int
-
-
 def depl_paper(instance: Instance, limits: Limits) -> Outcome:
     """DepL as printed: data, models and resources one after the other, with blacklists and ways back.
 
@@ -90,18 +80,12 @@ def depl_paper(instance: Instance, limits: Limits) -> Outcome:
         label that was asked for does not cover a law, some data or models are not allowed on some cluster, or
         there are more datasets than the Lovász extension ranks (`depl.heuristics.paper.data`).
     """
-    given = limits.options
-    options = _Options(
-        levels=ETA.among(given, PAPER_LEVELS),
-        epsilon=EPSILON.among(given, DEFAULT_EPSILON),
-        weight=WEIGHT.among(given, Weight.FULL_RESOURCES, Weight),
-        label=LABEL.among(given, None, PaperLabel),
-        backtracks=BACKTRACKS.among(given, DEFAULT_BACKTRACKS),
-    )
-    target = instance.target
+    target, given = instance.target, limits.options
     start = certified_violation(FinalLoss(target.initial_loss, ()), target.maximum_loss)
     if instance.rules.may_stop and start.at_most(target.violation_budget):
-        return Outcome(Termination.EXHAUSTED, Plan(), 0.0, decisions=(_nothing_to_train(instance),))
+        told = f"l(0) = {number(target.initial_loss)} is within {number(target.maximum_loss)}"
+        nothing = Decision(Stage.DATA, "none", f"nothing has to be trained: {told}", cost=0.0)
+        return Outcome(Termination.EXHAUSTED, Plan(), 0.0, decisions=(nothing,))
     if not target.initial_loss > 0:
         raise NotCoveredError(
             f"levels of loss are fractions of l(0), which is {target.initial_loss:g}; shift the loss scale"
@@ -112,7 +96,15 @@ def depl_paper(instance: Instance, limits: Limits) -> Outcome:
             "it does not cover data that may not be used everywhere, nor models that do not fit everywhere: "
             "use depl"
         )
-    loop = _Loop(instance, limits, options)
+    loop = _Loop(
+        instance,
+        limits,
+        levels=ETA.among(given, PAPER_LEVELS),
+        epsilon=EPSILON.among(given, DEFAULT_EPSILON),
+        weight=WEIGHT.among(given, Weight.FULL_RESOURCES, Weight),
+        label=LABEL.among(given, None, PaperLabel),
+        most_backtracks=BACKTRACKS.among(given, DEFAULT_BACKTRACKS),
+    )
     try:
         plan = loop.run()
     except KeyboardInterrupt:
@@ -128,7 +120,11 @@ class _Loop:
 
     instance: Instance
     limits: Limits
-    options: _Options
+    levels: int
+    epsilon: float
+    weight: Weight
+    label: PaperLabel | None
+    most_backtracks: int
     decisions: list[Decision] = field(default_factory=list)
     backtracks: int = 0
     choices: int = 0
@@ -179,8 +175,9 @@ class _Loop:
 
     def _with_graph(self, datasets: frozenset[str]) -> tuple[Plan | None, str]:
         """A plan with these data, or why there is none."""
-        options, proceed = self.options, lambda: not self.limits.expired()
-        selector = Selector(self.instance, options.levels, options.weight, options.label, proceed)
+        selector = Selector(
+            self.instance, self.levels, self.weight, self.label, lambda: not self.limits.expired()
+        )
         graph, label = selector.graph(datasets)
         insufficient: set[_Asked] = set()
         tried = repeated = 0
@@ -217,8 +214,10 @@ class _Loop:
         target = self.instance.target
         violation = certified_violation(loss, target.maximum_loss)
         met = violation.at_most(target.violation_budget)
-        budget = float(target.violation_budget)
-        self.decisions.append(_models_decision(names, path, label.name, violation, budget, met))
+        told = f"{_epochs(names)} (weight {number(path.weight)}, label {label.name})"
+        allowed = f"allowed {number(float(target.violation_budget))}"
+        share = f"certified violation {rounded_up(violation.upper, 6)}, {allowed}"
+        self.decisions.append(Decision(Stage.MODELS, told, share, met))
         return met
 
     def _placed(self, names: tuple[str, ...], datasets: frozenset[str]) -> Plan | None:
@@ -226,7 +225,7 @@ class _Loop:
         data = {place.name: datasets for place in self.instance.clusters}
         problem = placement_problem(self.instance, names, data)
         try:
-            placed = place_by_embedding(problem, self.options.epsilon)
+            placed = place_by_embedding(problem, self.epsilon)
         except RuntimeError as error:  # HiGHS, on the program of the embedding
             self.decisions.append(Decision(Stage.RESOURCES, _epochs(names), str(error), False))
             return None
@@ -259,7 +258,7 @@ class _Loop:
         if self.lowest is None or lowest < self.lowest[0]:
             self.lowest = lowest, certified, datasets
         return (
-            f"no path of the graph with eta = {self.options.levels} meets {number(target.maximum_loss)}; the "
+            f"no path of the graph with eta = {self.levels} meets {number(target.maximum_loss)}; the "
             f"lowest, {names}, ends at {number(lowest)} (label {label.name}; certified quantile "
             f"{number(certified)})"
         )
@@ -281,25 +280,23 @@ class _Loop:
 
     def _spent(self) -> bool:
         """Whether the loop may not go back once more."""
-        return self.backtracks > self.options.backtracks
+        return self.backtracks > self.most_backtracks
 
     def _stopped(self, termination: Termination) -> str:
         """Where the loop was when it was stopped, and the nearest value that it had reached."""
+        limit = math.inf if self.limits.time_limit is None else self.limits.time_limit
         interrupted = termination is Termination.INTERRUPTED
-        why = "interrupted" if interrupted else f"stopped by the time limit of {number(self._limit())} s"
+        why = "interrupted" if interrupted else f"stopped by the time limit of {number(limit)} s"
         tried = f"{counted(self.choices, 'choice')} of data, {counted(self.backtracks, 'way')} back"
         where = f"{self.stage.value}: {why} after {tried}"
         if self.fastest is None and self.lowest is None:
             return f"{where}; no path was tried to its end, and nothing is proved"
         return f"{where}; until then {self._reason('nothing is proved')}"
 
-    def _limit(self) -> float:
-        return math.inf if self.limits.time_limit is None else self.limits.time_limit
-
     def _reason(self, ended: str = "") -> str:
         """The stage that failed, and the nearest value that was reached."""
         target = self.instance.target
-        gave_up = f"gave up after {self.options.backtracks} ways back"
+        gave_up = f"gave up after {self.most_backtracks} ways back"
         ended = ended or (gave_up if self._spent() else "all options exhausted")
         if self.fastest is not None:
             needed, names = self.fastest
@@ -310,7 +307,7 @@ class _Loop:
         if self.lowest is not None:
             lowest, certified, datasets = self.lowest
             wanted = f"target {number(target.maximum_loss)} at omega {probability(target.quantile_level)}"
-            graph = f"lowest loss in the graph {number(lowest)} (eta = {self.options.levels})"
+            graph = f"lowest loss in the graph {number(lowest)} (eta = {self.levels})"
             best = f"{graph} with {_listed(sorted(datasets))} (certified quantile {number(certified)})"
             return f"models: {wanted} is met by no path on {tried}; {best}; {ended}"
         last = self.decisions[-1]
@@ -324,27 +321,11 @@ def _asked(instance: Instance, names: tuple[str, ...]) -> _Asked:
     return frozenset(Counter(epochs).items())
 
 
-def _nothing_to_train(instance: Instance) -> Decision:
-    """The initial loss meets the target."""
-    target = instance.target
-    told = f"l(0) = {number(target.initial_loss)} is within {number(target.maximum_loss)}"
-    return Decision(Stage.DATA, "none", f"nothing has to be trained: {told}", cost=0.0)
-
-
 def _data_decision(choice: DataChoice, outcome: str, kept: bool, first: bool = False) -> Decision:
     """A choice of stage 1 and what came of it; the first one names the reading that it rests on."""
     notes = [START] * first + [choice.doubt] * bool(choice.doubt)
     told = f"{_listed(sorted(choice.datasets))} ({'; '.join([f'K^ T^ = {number(choice.value)}', *notes])})"
     return Decision(Stage.DATA, told, outcome, kept, value=choice.value)
-
-
-def _models_decision(
-    names: Sequence[str], path: GraphPath, label: str, violation: Interval, budget: float, kept: bool
-) -> Decision:
-    """A path of the graph and its certified violation."""
-    told = f"{_epochs(names)} (weight {number(path.weight)}, label {label})"
-    share = f"certified violation {rounded_up(violation.upper, 6)}, allowed {number(budget)}"
-    return Decision(Stage.MODELS, told, share, kept)
 
 
 def _resources_decision(
