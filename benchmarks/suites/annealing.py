@@ -41,13 +41,13 @@ def _chains(best: Best, rng: np.random.Generator) -> None:
     @functools.cache
     def energy(draft: Draft) -> float:
         best.looked_at += 1
-        asked, moments = appraiser.resources(draft), appraiser.moments(draft)
+        asked, (means, deviations) = appraiser.resources(draft), appraiser.moments(draft)
         late = asked.lateness + _LEAST_PENALTY if asked.lateness else 0.0
-        if appraiser.promising(moments.score(target.maximum_loss)) and appraiser.met(draft):
+        if appraiser.promising(float(appraiser.scores(draft)[-1])) and appraiser.met(draft):
             if not late:
                 best.offer(draft, asked.cost)
             return asked.cost + _PENALTY * unit * late
-        missed = moments.mean + appraiser.needed_score * moments.deviation - target.maximum_loss
+        missed = float(means[-1] + appraiser.needed_score * deviations[-1]) - target.maximum_loss
         short = max(_PENALTY * max(missed, 0.0) / fall, _LEAST_PENALTY)
         return asked.cost + unit * (_PENALTY * late + short)
 

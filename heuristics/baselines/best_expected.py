@@ -1,14 +1,10 @@
 """The paper's benchmark *best-exp* (Sec. VI-B) in its two readings, for given data and clusters.
 
-It decides on the expected loss; the quantile is only checked afterwards.
-
-- ``expected-greedy``, as the paper describes it: for each K the sequence of models with the lowest
-  expected final loss, and the smallest K whose certified quantile meets the target.
-- ``expected-cost``, what its source (PACT) does: the cheapest plan whose expected final loss meets a
-  target, which is tightened from l_max downwards until the certified quantile holds, too.
-
-Neither proves anything about cost. Both need the data and the cluster to be given, that is, one dataset
-and one cluster that is not dominated; the choice of either belongs to the DepL loop.
+It decides on the expected loss; the quantile is only checked afterwards. ``expected-greedy``, as the paper
+describes it, takes for each K the sequence of models with the lowest expected final loss, and the smallest K
+whose certified quantile meets the target; ``expected-cost``, as its source (PACT), the cheapest plan whose
+expected final loss meets a target, which is tightened from l_max until the certified quantile holds, too.
+Neither proves anything about cost, and the choice of data and cluster belongs to the DepL loop.
 """
 
 import math

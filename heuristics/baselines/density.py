@@ -10,6 +10,7 @@ one by one. What the rule knows of chance is the certificate alone: it sees mean
 
 import math
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -137,33 +138,25 @@ def _densest(
 
 def _data_choices(instance: Instance) -> Iterator[tuple[frozenset[str], ...]]:
     """The first datasets by volume per work, then by volume per cost of their transfer to each cluster."""
-    names = [item.name for item in instance.datasets]
-    by_work = [[names[d] for d in _order([_work_share(instance, item) for item in instance.datasets])]]
-    by_transfer = [
-        [names[d] for d in _order([_transfer_share(instance, item, place) for item in instance.datasets])]
-        for place in instance.clusters
-    ]
-    sizes = np.arange(len(names), 0, -1)
-    if len(names) > _MOST_PREFIXES:
-        sizes = np.unique(np.geomspace(1, len(names), _MOST_PREFIXES).round().astype(int))[::-1]
-    for orders in (by_work * len(instance.clusters), by_transfer):
+    datasets, places = instance.datasets, instance.clusters
+
+    def per_work(item: Dataset) -> float:
+        """Work of an epoch on this dataset alone, summed over the models, per volume."""
+        alone = frozenset({item.name})
+        return math.fsum(compute(instance, 1, model.name, alone) for model in instance.models) / item.volume
+
+    def per_transfer(item: Dataset, place: Cluster) -> tuple[float, float]:
+        """Cost of the transfer per volume; among free datasets the largest comes first."""
+        return instance.transfer_cost(item.name, place.name) / item.volume, -item.volume
+
+    by_work = sorted(datasets, key=per_work)
+    by_transfer = [sorted(datasets, key=partial(per_transfer, place=place)) for place in places]
+    sizes = np.arange(len(datasets), 0, -1)
+    if len(datasets) > _MOST_PREFIXES:
+        sizes = np.unique(np.geomspace(1, len(datasets), _MOST_PREFIXES).round().astype(int))[::-1]
+    for orders in ([by_work] * len(places), by_transfer):
         for size in sizes.tolist():
-            yield tuple(frozenset(order[:size]) for order in orders)
-
-
-def _order(keys: list[float] | list[tuple[float, float]]) -> list[int]:
-    return sorted(range(len(keys)), key=keys.__getitem__)
-
-
-def _work_share(instance: Instance, item: Dataset) -> float:
-    """Work of an epoch on this dataset alone, summed over the models, per volume."""
-    alone = frozenset({item.name})
-    return math.fsum(compute(instance, 1, model.name, alone) for model in instance.models) / item.volume
-
-
-def _transfer_share(instance: Instance, item: Dataset, place: Cluster) -> tuple[float, float]:
-    """Cost of the transfer per volume; among free datasets the largest comes first."""
-    return instance.transfer_cost(item.name, place.name) / item.volume, -item.volume
+            yield tuple(frozenset(item.name for item in order[:size]) for order in orders)
 
 
 def _reduce(best: Best, draft: Draft) -> None:
@@ -177,8 +170,7 @@ def _reduce(best: Best, draft: Draft) -> None:
         best.looked_at += len(found)
         in_time = [(asked.cost, other) for asked, other in found if not asked.lateness and asked.cost < cost]
         for less, other in sorted(in_time, key=lambda item: item[0]):
-            score = appraiser.moments(other).score(appraiser.target.maximum_loss)
-            if appraiser.promising(score) and appraiser.met(other):
+            if appraiser.promising(float(appraiser.scores(other)[-1])) and appraiser.met(other):
                 draft, cost = other, less
                 best.offer(draft, cost)
                 break

@@ -71,18 +71,6 @@ class Resources:
     lateness: float
 
 
-@dataclass(frozen=True)
-class Moments:
-    """Mean and standard deviation of a final loss, with a stand-in where the variance is infinite [loss]."""
-
-    mean: float
-    deviation: float
-
-    def score(self, maximum_loss: float) -> float:
-        """(l_max - mean) / deviation; infinite, of its sign, where nothing is random."""
-        return float(_scores(np.array([maximum_loss - self.mean]), np.array([self.deviation]))[0])
-
-
 class Appraiser:
     """Appraises drafts of one instance.
 
@@ -107,7 +95,6 @@ class Appraiser:
         self.needed_score = float(special.ndtri(self.target.quantile_level))
         self._verdicts = PreparedVerdicts(self.target.maximum_loss, self.target.violation_budget)
         self._factors: dict[frozenset[str], float] = {}
-        self._transfers: dict[Site, float] = {}
         self._loads: dict[tuple[int, int, int, frozenset[str]], Load] = {}
         self._tabled = any(model.compute is not None for model in instance.models)
 
@@ -152,7 +139,8 @@ class Appraiser:
             self.load(k, m, n, draft.data[n])
             for k, (m, n) in enumerate(zip(draft.models, draft.clusters, strict=True))
         ]
-        transfers = math.fsum(self._transfer(n, draft.data[n]) for n in sorted(set(draft.clusters)))
+        sites = [Site(n, draft.data[n]) for n in sorted(set(draft.clusters))]
+        transfers = math.fsum(transfers_of(self.instance, site) for site in sites)
         found = allocate(loads, self.target.maximum_time, self.target.round_deadline)
         if found.feasible:
             return Resources(transfers + found.cost, 0.0)
@@ -164,15 +152,11 @@ class Appraiser:
         full = math.fsum(item.price * item.capacity for item in loads if item.work > 0)
         return Resources(transfers + full, max(shares) - 1)
 
-    def moments(self, draft: Draft) -> Moments:
-        """Mean and standard deviation of the final loss."""
-        means, variances = self.running_moments(draft)
-        return Moments(float(means[-1]), math.sqrt(float(variances[-1])))
+    def moments(self, draft: Draft) -> tuple[FloatArray, FloatArray]:
+        """Means and deviations of the loss after 0, 1, ..., K epochs, shape (K + 1,) each [loss].
 
-    def running_moments(self, draft: Draft) -> tuple[FloatArray, FloatArray]:
-        """Means and variances of the loss after 0, 1, ..., K epochs, shape (K + 1,) each.
-
-        The mean is far too high after a model that may not be the last (`Learning.end_charges`).
+        Infinite variances have a stand-in. The mean is far too high after a model that may not be the last
+        (`Learning.end_charges`).
         """
         models = np.array(draft.models, dtype=np.intp)
         epochs, before = np.arange(len(models)), np.concatenate([[self.start], models[:-1]])[: len(models)]
@@ -181,8 +165,15 @@ class Appraiser:
         switches = self.learning.switch_losses + self.learning.end_charges
         steps = switches[before, models] - factors * self.learning.gains[epochs, models]
         spread = self.switch_variances[before, models] + factors**2 * self.variances[epochs, models]
-        means = np.concatenate([[self.target.initial_loss], self.target.initial_loss + np.cumsum(steps)])
-        return means, np.concatenate([[0.0], np.cumsum(spread)])
+        rises, variances = (np.append(0.0, np.cumsum(part)) for part in (steps, spread))
+        return self.target.initial_loss + rises, np.sqrt(variances)
+
+    def scores(self, draft: Draft) -> FloatArray:
+        """(l_max - mean) / deviation after 0, 1, ..., K epochs; infinite, of its sign, without randomness."""
+        means, deviations = self.moments(draft)
+        room = self.target.maximum_loss - means
+        certain = np.where(room >= -ATOM_TOLERANCE, math.inf, -math.inf)
+        return np.divide(room, deviations, out=certain, where=deviations > 0)
 
     def promising(self, score: float) -> bool:
         """Whether a draft of this score is worth a certificate."""
@@ -198,7 +189,7 @@ class Appraiser:
             return False
         factors = [self.factor(draft.data[n]) for n in draft.clusters]
         met = self._verdicts.verdict(self.learning.loss(draft.models, factors)) is Verdict.MET
-        score = self.moments(draft).score(self.target.maximum_loss)
+        score = float(self.scores(draft)[-1])
         if math.isfinite(score) and met is (score < self.needed_score):
             self.needed_score = score
         return met
@@ -211,8 +202,7 @@ class Appraiser:
         """
         if not draft.models:
             return None
-        means, variances = self.running_moments(draft)
-        scores = _scores(self.target.maximum_loss - means[1:], np.sqrt(variances[1:]))
+        scores = self.scores(draft)[1:]
         enough = np.flatnonzero(scores >= self.needed_score)
         k = int(enough[0]) + 1 if len(enough) else int(np.argmax(scores)) + 1
         if not self.promising(float(scores[k - 1])):
@@ -249,25 +239,10 @@ class Appraiser:
             self._loads[key] = load(instance, key[0] + 1, *names, datasets)
         return self._loads[key]
 
-    def _transfer(self, cluster: int, datasets: frozenset[str]) -> float:
-        site = Site(cluster, datasets)
-        if site not in self._transfers:
-            self._transfers[site] = transfers_of(self.instance, site)
-        return self._transfers[site]
-
 
 @dataclass
 class Best:
-    """The cheapest certified draft so far.
-
-    Attributes
-    ----------
-    draft : Draft or None
-    cost : float
-        Infinite without one [cost].
-    looked_at : int
-        Drafts appraised.
-    """
+    """The cheapest certified draft so far, if there is one, and how many were looked at."""
 
     appraiser: Appraiser
     limits: Limits
@@ -283,20 +258,14 @@ class Best:
 
     def outcome(self, interrupted: bool = False) -> Outcome:
         """What a method that proves nothing returns."""
-        termination = Termination.EXHAUSTED
-        if interrupted:
-            termination = Termination.INTERRUPTED
-        elif self.limits.expired():
-            termination = Termination.TIME_LIMIT
+        termination = Termination.TIME_LIMIT if self.limits.expired() else Termination.EXHAUSTED
+        termination = Termination.INTERRUPTED if interrupted else termination
         if self.draft is not None:
             return Outcome(termination, self.appraiser.plan(self.draft), 0.0)
         target = self.appraiser.target
-        reason = (
-            f"models: none of {self.looked_at} drafts of plans is certified for target "
-            f"{target.maximum_loss:g} "
-            f"at omega {probability(target.quantile_level)} within the time limits; that proves "
-            "nothing"
-        )
+        asked = f"target {target.maximum_loss:g} at omega {probability(target.quantile_level)}"
+        drafts = f"none of {self.looked_at} drafts of plans is certified for {asked}"
+        reason = f"models: {drafts} within the time limits; that proves nothing"
         return Outcome(termination, None, 0.0, reason)
 
 
@@ -333,11 +302,6 @@ def single_model_drafts(appraiser: Appraiser) -> list[Draft]:
             if min(times) < math.inf:
                 found.append(drafts[int(np.argmin(times))])
     return found
-
-
-def _scores(room: FloatArray, deviations: FloatArray) -> FloatArray:
-    certain = np.where(room >= -ATOM_TOLERANCE, math.inf, -math.inf)
-    return np.divide(room, deviations, out=certain, where=deviations > 0)
 
 
 def _fastest(asked: Load) -> float:

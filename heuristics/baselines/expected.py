@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from depl.models.foundation.deadline import keep_time
-from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.epochs import LossStep, compute, loss_step
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import Law
@@ -43,7 +42,6 @@ def lowest_expected_sequences(
         Entry K - 1 holds the K models, for K = 1 .. ``maximum_epochs``; numbers of epochs of which no
         sequence may end as it does, or fits, are left out.
     """
-    _check(instance, datasets, maximum_epochs)
     names = [model.name for model in instance.models]
     mean = _mean_reader()
     last: list[_Sequence | None] = [None] * len(names)
@@ -118,14 +116,3 @@ def _mean_reader() -> _Mean:
 def _exact(value: float) -> Fraction:
     """The decimal number that was meant (0.1 is one tenth)."""
     return Fraction(repr(value))
-
-
-def _check(instance: Instance, datasets: frozenset[str], maximum_epochs: int) -> None:
-    known = {dataset.name for dataset in instance.datasets}
-    if not datasets or not datasets <= known:
-        raise InvalidInputError(f"must be some of {sorted(known)}, not {sorted(datasets)}", "datasets")
-    if not 0 <= maximum_epochs <= instance.target.maximum_epochs:
-        raise InvalidInputError(
-            f"must lie between 0 and the instance's {instance.target.maximum_epochs}, not {maximum_epochs}",
-            "maximum_epochs",
-        )

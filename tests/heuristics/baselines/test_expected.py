@@ -3,7 +3,6 @@
 import itertools
 from fractions import Fraction
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -11,7 +10,7 @@ from depl.heuristics.baselines.expected import lowest_expected_sequences
 from depl.models.problem.epochs import compute, loss_step
 from depl.models.problem.instance import InverseSqrtImprovement, PowerDataLaw, TabledImprovement
 from depl.models.problem.laws import Forbidden, InverseGamma, Normal, Zero
-from tests.problems import BELL, atoms, gain, law, model, refusal, student
+from tests.problems import BELL, atoms, gain, law, model, student
 from tests.problems import instance as made
 
 ONE = frozenset({"d"})
@@ -86,17 +85,3 @@ def test_every_sequence_is_the_best_of_all(instance, datasets):
     found = lowest_expected_sequences(instance, datasets, 5)
     assert found == [by_brute_force(instance, datasets, epochs) for epochs in range(1, 6)]
     assert lowest_expected_sequences(instance, datasets, 0) == []
-
-
-@pytest.mark.parametrize(
-    ("datasets", "epochs", "path"),
-    [
-        (frozenset(), 3, "datasets"),
-        (frozenset("x"), 3, "datasets"),
-        (ONE, 7, "maximum_epochs"),
-        (ONE, -1, "maximum_epochs"),
-    ],
-)
-def test_what_the_instance_does_not_have_is_refused(datasets, epochs, path):
-    instance = instance_of(model("a", 1.0), datasets={"d": 1.0})
-    assert refusal(lowest_expected_sequences, instance, datasets, epochs).path == path
