@@ -8,6 +8,7 @@ bound that they proved, and the phases say so.
 
 import functools
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
@@ -27,7 +28,7 @@ _LEAST, _EPOCH, _SHARE = 0.25, 0.002, 0.5
 hand: a first plan takes 0.02 to 0.2 s on small instances, and 1 to 2 s with 5000 epochs."""
 
 
-def with_greedy_fallback(method: Method) -> Method:
+def with_greedy_fallback(method: Callable[[Instance, Limits], Outcome]) -> Method:
     """The method, which under a time limit returns a greedy plan where it ends without one.
 
     A caller that holds a plan (`depl.models.solving.limits.Limits.cutoff`) needs none.
@@ -43,7 +44,7 @@ def with_greedy_fallback(method: Method) -> Method:
             row = _row(instance, "density-greedy", greedy, time.perf_counter() - started)
         started = time.perf_counter()
         try:
-            found = _outcome(method(instance, limits))
+            found = method(instance, limits)
         except OutOfTimeError:
             if greedy is None or greedy.plan is None:
                 raise
@@ -59,14 +60,9 @@ def with_greedy_fallback(method: Method) -> Method:
 
 def first_greedy_plan(instance: Instance, limits: Limits) -> Outcome | None:
     """The first plan of the greedy method within its limits; None if it is not covered or too late."""
-    until = _UntilPlan(
-        time_limit=limits.time_limit,
-        started=limits.started,
-        looks=limits.looks,
-        clock=limits.clock,
-        within=limits.within,
-    )
-    until = replace(until, progress=lambda _, cost, __: until.held.append(cost))
+    held = list[float]()
+    limits = replace(limits, cutoff=None, progress=lambda _, cost, __: held.append(cost))
+    until = _UntilPlan(**{**vars(limits), "held": held})
     with suppress(OutOfTimeError, NotCoveredError), deadline(limits.lateness):
         return density_greedy(instance, until)
     return None
@@ -101,19 +97,7 @@ def _returned(cost: float, greedy: Outcome, found: Outcome, phases: tuple[Phase,
     )
 
 
-def _outcome(returned: object) -> Outcome:
-    if not isinstance(returned, Outcome):
-        raise TypeError(f"a method with a greedy fallback returns an Outcome, not {type(returned).__name__}")
-    return returned
-
-
 def _row(instance: Instance, name: str, found: Outcome | None, seconds: float) -> Phase:
-    held = None if found is None or found.plan is None else plan_cost(instance, found.plan)
-    ending = Termination.TIME_LIMIT.value if found is None else found.termination.value
-    return Phase(
-        method=name,
-        ending=ending,
-        seconds=seconds,
-        cost=held,
-        lower_bound=0.0 if found is None else found.lower_bound,
-    )
+    found = found or Outcome(Termination.TIME_LIMIT, None, 0.0)
+    cost = None if found.plan is None else plan_cost(instance, found.plan)
+    return Phase(name, found.termination.value, seconds, cost, found.lower_bound)

@@ -1,19 +1,11 @@
 """The method ``auto``: exact search first, a greedy plan and the loop beside it, and one answer of them all.
 
-Most instances are small enough for `depl.models.exact.law.exact`, which proves what it finds; where it
-does not, or not in time, the loop (`depl.heuristics.depl.method.depl`) finds good plans with a proved gap at
-any size. So the phases are:
-
-1. ``exact`` for a moment, in which it ends on small instances.
-2. ``density-greedy``, so that a plan is held whatever the limit, if ``exact`` holds none by then; where plans
-   have a thousand epochs it comes before ``exact``, and ends with its first plan.
-3. ``exact`` goes on for a share of the time.
-4. ``depl`` for a smaller share; for half of what is left, if the bound of ``exact`` has stopped rising far
-   below the best plan, and for all of it, if ``exact`` does not cover the instance.
-5. ``exact`` goes on where it was, until the end. What the loop found is its cutoff, and the other way round.
-
-The answer is the cheapest plan of all with the best of the lower bounds. A traced law is searched by
-``enumerate`` alone, which proves its plan among all that the traces support.
+`depl.models.exact.law.exact` runs for a moment, in which it ends on small instances; then ``density-greedy``,
+so that a plan is held whatever the limit (where plans have a thousand epochs it comes first, and ends with
+its first plan); then ``exact`` for a share of the time, and ``depl`` for a smaller one, or half of what is
+left, if the bound of ``exact`` has stopped rising, or all of it, if ``exact`` does not cover the instance.
+Last ``exact`` goes on where it was; each has the plans of the other for a cutoff. The answer is the cheapest
+plan with the best of the lower bounds. A traced law is searched by ``enumerate`` alone.
 """
 
 import math
@@ -100,26 +92,9 @@ def auto(instance: Instance, limits: Limits) -> Outcome:
 class _Turns:
     """What is held and proved while the phases take turns.
 
-    Attributes
-    ----------
-    standstill : Standstill or None
-        Ends the turn of the loop, and that of `exact` after it, where the caller asked for that.
-    best : Outcome or None
-        That with the cheapest plan so far, of those that ended.
-    cost : float
-        Of that plan [cost].
-    cutoff : Cutoff
-        The cost of the best plan that any phase or the caller holds, as all of them are told.
-    lower : float
-        No feasible plan costs less [cost].
-    shown : float
-        The bound that was told last [cost].
-    reason : str or None
-        Why there is no plan, as the phase says that ended last, or that proved it.
-    phases : list of Phase
-        One row for each method.
-    stopped : bool
-        Whether `exact` was stopped at the end: it had more to search.
+    The cheapest plan is that of ``best``, of those that ended, and ``cutoff`` has the cost of the best that
+    any phase or the caller holds. No feasible plan costs less than ``lower``; ``shown`` is the bound that was
+    told last. ``stopped`` says that `exact` was stopped at the end: it had more to search.
     """
 
     instance: Instance
@@ -161,9 +136,7 @@ class _Turns:
         if greedy_first:
             self._first_greedy(limits)
         compiling = True
-        while (
-            compiling and not self._over()
-        ):  # a first solve spends its moment on compiling, and gets another
+        while compiling and not self._over():  # a first solve compiles in its moment, and gets another
             before, turn = compiling_seconds(), limits.turn(*_MOMENT)
             self._phase("exact", partial(search.proceed, turn))
             compiling = not search.ended and compiling_seconds() - before > _MOMENT[1] / 2
@@ -269,15 +242,11 @@ class _Turns:
 
     def _record(self, name: str, ending: str, seconds: float, found: Outcome | None) -> None:
         """The row of a phase; the turns of one method are one row."""
-        before = next((row for row in self.phases if row.method == name), None)
-        row = Phase(
-            method=name,
-            ending=ending,
-            seconds=seconds + (0.0 if before is None else before.seconds),
-            cost=None if found is None or found.plan is None else _cost(self.instance, found),
-            lower_bound=0.0 if found is None else found.lower_bound,
-        )
-        self.phases = [*(other for other in self.phases if other is not before), row]
+        found = found or Outcome(Termination.EXHAUSTED, None, 0.0)
+        seconds += math.fsum(row.seconds for row in self.phases if row.method == name)
+        cost = None if found.plan is None else _cost(self.instance, found)
+        row = Phase(name, ending, seconds, cost, found.lower_bound)
+        self.phases = [*(other for other in self.phases if other.method != name), row]
 
     def _stalled(self, before: float) -> bool:
         """Whether the bound is far below the best cost, and was so ``before`` the last turn."""

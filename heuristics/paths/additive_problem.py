@@ -252,17 +252,15 @@ def _loss_changes(
 def _weight(demand: Load, least: float, weight: Weight, deadline: float | None) -> float:
     if demand.work == 0:  # needs no resources at all
         return 0.0
-    if weight is Weight.FULL_RESOURCES:
-        return demand.price * demand.capacity
-    if weight is Weight.COMPUTE:
-        return demand.price * demand.work
-    if weight is Weight.FULL_RESOURCES_TIME:
-        return demand.price * (demand.work + demand.capacity * demand.communication)
-    if weight is Weight.ROOT:
-        return root(demand)
-    if deadline is None and demand.price > 0:
+    if weight is Weight.LEAST_RESOURCES and deadline is None and demand.price > 0:
         raise InvalidInputError("the least resources are 0 without a round deadline; take another weight")
-    return demand.price * least
+    return {
+        Weight.FULL_RESOURCES: demand.price * demand.capacity,
+        Weight.COMPUTE: demand.price * demand.work,
+        Weight.FULL_RESOURCES_TIME: demand.price * (demand.work + demand.capacity * demand.communication),
+        Weight.ROOT: root(demand),
+        Weight.LEAST_RESOURCES: demand.price * least,
+    }[weight]
 
 
 def _require_known(instance: Instance, datasets: frozenset[str], cluster: str) -> None:

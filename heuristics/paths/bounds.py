@@ -1,19 +1,16 @@
 r"""The path problem in whole numbers, and lower bounds of what completions of a label weigh.
 
-*Whole numbers*: sums of floating-point numbers depend on their order, so that two orders of the same epochs
-seem to differ by 1e-16 and neither dominates the other: labels that should be one are many. In units of at
-most 2.5e-11 of a budget, over K, sums are exact. All numbers are rounded down; over at most K steps the sums
-fall short by less than K units, 2.5e-11 of the budget. Therefore what is too heavy, late or high in whole
-numbers is so in truth, and lower bounds are lower bounds; the budgets, with the tolerances of
-`AdditiveProblem.feasible` (1e-9) less a tenth, hold every path that keeps the exact budgets, and only paths
-that `AdditiveProblem.feasible` accepts. Losses are counted from l(0); a path has to bring them to
-``loss_budget`` or lower, which is above 0 only where l(0) meets the target.
+*Whole numbers*: sums of floating-point numbers depend on their order, so that labels that should be one are
+many. In units of at most 2.5e-11 of a budget, over K, sums are exact. All numbers are rounded down, so that
+what is too heavy, late or high in whole numbers is so in truth, by less than K units; the budgets, with the
+tolerances of `AdditiveProblem.feasible` (1e-9) less a tenth, hold every path that keeps the exact budgets,
+and only paths that it accepts. Losses are counted from l(0); ``loss_budget`` is above 0 only where l(0) meets
+the target.
 
 *Bounds*, the Lagrangian dual: for prices lam, mu >= 0 a label (w, t, l) at (k, m) has no feasible completion
 lighter than w + lam (t - T) + mu (l - L) + H(k, m), H being the least sum of weight + lam time + mu loss of a
-completion, the empty one included. Kelley's cutting planes find the best prices at the start; those of the
-last cuts bound labels well in different places, so the best few are used together. The same with the weight
-left out says which labels, and at the start whether any path, can reach the target in time at all.
+completion, the empty one included. Kelley's cutting planes find the best prices at the start, and the best
+few are used together; with the weight left out they say which labels can reach the target in time at all.
 """
 
 import math
@@ -242,15 +239,7 @@ class CompletionBounds:
 
 @dataclass(frozen=True)
 class Dual:
-    """What the cutting planes found.
-
-    Attributes
-    ----------
-    points : tuple of Point
-        The best first.
-    path : tuple of int or None
-        The lightest feasible path met on the way.
-    """
+    """What the cutting planes found: points, the best first, and the lightest feasible path met, if any."""
 
     points: tuple[Point, ...]
     path: tuple[int, ...] | None
@@ -300,7 +289,7 @@ def completion_bounds(whole: WholeProblem, dual: Dual, time_dual: Dual | None) -
             time_prices * float(whole.maximum_time) + loss_prices * float(whole.loss_budget),
             np.array(slacks),
             np.ascontiguousarray(np.stack(tables, axis=1)),
-            np.ascontiguousarray(np.stack([_totals(whole, data, row) for _, row in choices], axis=1)),
+            np.ascontiguousarray(np.stack([_totals(data, row) for _, row in choices], axis=1)),
         ),
         following=np.stack([row for _, row in choices]),
         prefixes=prefixes,
@@ -315,9 +304,11 @@ def data_of(whole: WholeProblem) -> Data:
 
 
 def _maximise(whole: WholeProblem, data: Data) -> Dual:
-    """Kelley's cutting planes."""
+    """Kelley's cutting planes, in shares of the budgets: max z with z <= w + lam late + mu high."""
     timed = bool(data.times.any())
-    model = _CutModel(whole, data, timed)
+    unit = float(data.weights.max(axis=1, initial=0).sum()) or 1.0
+    budgets = float(whole.maximum_time) if timed else 1.0, float(abs(whole.loss_budget)) or 1.0
+    program = CutProgram(np.zeros(2), np.array([_LARGEST_PRICE if timed else 0.0, _LARGEST_PRICE]))
     points: list[Point] = []
     known, path = math.inf, None
     prices = (0.0, 0.0)
@@ -328,36 +319,13 @@ def _maximise(whole: WholeProblem, data: Data) -> Dual:
         if late <= 0 and high <= 0 and weight < known:
             known, path = weight, _followed(following, 0, whole.start)
         points.append(Point(float(weight + prices[0] * late + prices[1] * high), *prices))
-        ceiling, prices = model.cut(weight, late, high)
-        best = max(point.bound for point in points)
-        if not ceiling > best + _CONVERGED * abs(best):
-            break
+        program.add(np.array([[-late / budgets[0], -high / budgets[1]]]), np.array([weight / unit]))
+        found, best = program.solve(), max(point.bound for point in points)
+        if found is None or not found.ceiling * unit > best + _CONVERGED * abs(best):
+            break  # every point found is a bound all the same
+        time_price, loss_price = np.maximum(found.point, 0.0).tolist()
+        prices = time_price * unit / budgets[0], loss_price * unit / budgets[1]
     return Dual(tuple(sorted(points, key=lambda point: -point.bound)), path)
-
-
-class _CutModel:
-    """max z subject to z <= w + lam late + mu high for every cut, in shares of the budgets."""
-
-    def __init__(self, whole: WholeProblem, data: Data, timed: bool) -> None:
-        self.weight = float(data.weights.max(axis=1, initial=0).sum()) or 1.0
-        self.time = float(whole.maximum_time) if timed else 1.0
-        self.loss = float(abs(whole.loss_budget)) or 1.0
-        last = np.array([_LARGEST_PRICE if timed else 0.0, _LARGEST_PRICE])
-        self.program = CutProgram(np.zeros(2), last)
-
-    def cut(self, weight: int, late: int, high: int) -> tuple[float, tuple[float, float]]:
-        """Add one cut: the least upper bound of the dual now, and where it is attained."""
-        row = np.array([[-late / self.time, -high / self.loss]])
-        self.program.add(row, np.array([weight / self.weight]))
-        found = self.program.solve()
-        if found is None:
-            return -math.inf, (0.0, 0.0)  # every point found is a bound all the same
-        time_price, loss_price = found.point.tolist()
-        prices = (
-            max(time_price, 0.0) * self.weight / self.time,
-            max(loss_price, 0.0) * self.weight / self.loss,
-        )
-        return found.ceiling * self.weight, prices
 
 
 def _choices(
@@ -370,9 +338,9 @@ def _choices(
     return least, following
 
 
-def _totals(whole: WholeProblem, data: Data, following: kernels.ShortArray) -> IntArray:
+def _totals(data: Data, following: kernels.ShortArray) -> IntArray:
     """Weight, time and loss of the completions, shape (K + 1, M + 1, 3)."""
-    sums = np.empty((whole.epochs + 1, whole.start + 1, 3), dtype=np.int64)
+    sums = np.empty((len(following) + 1, following.shape[1], 3), dtype=np.int64)
     kernels.completion_totals(data, following, sums)
     return sums
 

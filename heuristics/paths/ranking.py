@@ -1,13 +1,10 @@
 r"""Feasible paths from the lightest on (Lawler 1972, Murty 1968), one search per part of what is left.
 
-All paths that begin with a prefix P and do not go on with certain models are a *part*. When the lightest path
-P q of a part has been returned, what is left of it is divided by where a path leaves P q: for every j below
-the length of q the paths that begin with P and the first j models of q and go on with another model, and the
-paths that continue P q. Parts share the bounds of `depl.heuristics.paths.bounds`. A part is searched only up
-to the bound of the next one, further each time it comes up again, so most are never searched.
-
-Weights may be wrong by 1e-9 of themselves, or by 1e-13 of the heaviest epochs' sum if that is more, so paths
-may change places with others that weigh as much.
+All paths that begin with a prefix P and do not go on with certain models are a *part*. When its lightest path
+P q has been returned, what is left is divided by where a path leaves P q: for every j below the length of q
+those that go on with another model after the first j of q, and those that continue P q. A part is searched
+only up to the bound of the next one, further each time it comes up again, so most are never searched. Weights
+may be wrong by 1e-9, or by 1e-13 of the heaviest epochs' sum: paths that weigh as much may change places.
 """
 
 import math
@@ -25,7 +22,6 @@ from depl.heuristics.paths.search import (
     LabelSearch,
     Prefix,
     Prepared,
-    Stops,
     checked_path,
     prepare,
     trivial_outcome,
@@ -132,9 +128,14 @@ class RankedPaths:
             cutoff = math.inf
         lower, width, found = bound, FIRST_WIDTH, None
         while found is None or found.widest > width // WIDER:
-            stops = Stops(self._limits.expired, self._left)
-            known = min(part.upper, cutoff)
-            found = self._search.run(known, prefix=part.prefix, cutoff=cutoff, width=width, stops=stops)
+            found = self._search.run(
+                min(part.upper, cutoff),
+                prefix=part.prefix,
+                cutoff=cutoff,
+                width=width,
+                limits=self._limits,
+                most_labels=self._left,
+            )
             self._left -= found.labels
             lower = max(lower, found.lower)
             if found.path is not None:

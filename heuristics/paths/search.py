@@ -1,19 +1,15 @@
 r"""The exact optimum of the additive path problem: label setting in widening passes.
 
 The least loss and a dual bound of the least time may prove that nothing is feasible; if the first passes meet
-no feasible path, the least time to the target is found by the same search. Passes of width 32, 256, 2048, ...
-leave out the labels of highest bound, so each narrows the certified interval [lower_bound, weight] from both
-sides, and the pass that leaves nothing out closes it. A limit of time or labels ends in the interval so far.
-
-A pass goes through the epochs; at each it keeps at most ``width`` labels, those of least bound. So it
-answers two questions at once: the lightest feasible path it meets is an upper bound, and no feasible path
-that it does not meet is lighter than the least of the cutoff, at which labels are dropped by their bounds;
-the least bound of the labels that did not fit into the width; and, if it was stopped, that of those it held.
+no feasible path, the least time to the target is found by the same search. A pass goes through the epochs and
+keeps the labels of least bound, 32 in each, then 256, 2048, ... The lightest feasible path it meets is an
+upper bound, and none that it does not meet is lighter than the least of the cutoff, at which labels are
+dropped by their bounds, and the least bound of those that did not fit or, if it was stopped, that it held. So
+each pass narrows the certified interval, and the one that leaves nothing out closes it.
 """
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -221,32 +217,34 @@ class _Solver:
 
     def _begin(self) -> "LabelSearch | str":
         """Bounds, and what they prove; a second time where a light path asks for a finer unit of weight."""
-        prepared = self._prepare()
-        if isinstance(prepared, Prepared) and self._is_coarse(prepared.whole):
-            prepared = self._prepare()
-        if isinstance(prepared, str):
-            return prepared
-        return LabelSearch(prepared.whole, prepared.bounds)
-
-    def _prepare(self) -> Prepared | str:
-        prepared = prepare(self.problem, math.inf if self.path is None else self.path.weight)
-        if isinstance(prepared, Prepared):
+        for _ in range(2):
+            prepared = prepare(self.problem, self.known)
+            if isinstance(prepared, str):
+                return prepared
             for models in prepared.paths:
                 self._hold(models)
             self._raise(prepared.bounds.lower * prepared.whole.weight_unit)
-        return prepared
+            search = LabelSearch(prepared.whole, prepared.bounds)
+            if not self._is_coarse(prepared.whole):
+                break
+        return search
+
+    @property
+    def known(self) -> float:
+        """Weight of the lightest path; infinite without one."""
+        return math.inf if self.path is None else self.path.weight
 
     def _pass(self, search: "LabelSearch", width: int) -> "Pass":
         """One pass, and what it has changed."""
-        unit = search.whole.weight_unit
-        known = math.inf if self.path is None else self.path.weight / unit
-        stops = Stops(self.limits.expired, self.most_labels - self.labels)
-        found = search.run(known, gap=self.limits.gap, width=width, stops=stops)
+        unit, left = search.whole.weight_unit, self.most_labels - self.labels
+        found = search.run(
+            self.known / unit, gap=self.limits.gap, width=width, limits=self.limits, most_labels=left
+        )
         self.labels += found.labels
         if found.path is not None:
             self._hold(found.path)
         self._raise(found.lower * unit)
-        self.limits.report(math.inf if self.path is None else self.path.weight, self.lower)
+        self.limits.report(self.known, self.lower)
         return found
 
     def _require_path(self) -> PathOutcome | None:
@@ -267,21 +265,17 @@ class _Solver:
 
     def _hold(self, models: tuple[int, ...]) -> None:
         path = checked_path(self.problem, models)
-        if self.path is None or path.weight < self.path.weight:
+        if path.weight < self.known or self.path is None:
             self.path = path
 
     def _raise(self, lower: float) -> None:
-        self.lower = max(self.lower, lower)
-        if self.path is not None:
-            self.lower = min(self.lower, self.path.weight)
+        self.lower = min(max(self.lower, lower), self.known)
 
     def _decided(self) -> Termination | None:
-        if self.lower > self.enough > -math.inf:
+        if self.lower > self.enough > -math.inf or self.known <= self.enough:
             return Termination.GAP_REACHED
         if self.path is None:
             return None
-        if self.path.weight <= self.enough:
-            return Termination.GAP_REACHED
         gap = self.outcome(Termination.OPTIMAL).gap
         if gap <= PROOF_TOLERANCE:
             return Termination.OPTIMAL
@@ -342,14 +336,6 @@ class Pass:
     stopped: Termination | None = None
 
 
-@dataclass(frozen=True)
-class Stops:
-    """What stops a pass: a clock, and a number of labels."""
-
-    expired: Callable[[], bool] = lambda: False
-    most_labels: float = math.inf
-
-
 class LabelSearch:
     """Passes over one problem, which share its bounds."""
 
@@ -368,7 +354,8 @@ class LabelSearch:
         cutoff: float = math.inf,
         gap: float = 0.0,
         width: float = math.inf,
-        stops: Stops | None = None,
+        limits: Limits | None = None,
+        most_labels: float = math.inf,
     ) -> Pass:
         """One pass.
 
@@ -384,14 +371,13 @@ class LabelSearch:
             Nor those within this share of the lightest known.
         width : float
             Most labels of one epoch.
-        stops : Stops, optional
-            Never stopped by default.
+        limits, most_labels
+            What stops it: their time, and a number of labels.
         """
-        prefix = prefix or Prefix()
         share = 1 - max(gap - SEARCH_TOLERANCE, SEARCH_TOLERANCE)  # rounding may cost the rest
-        state = _State(self, prefix, upper, share, cutoff, width, stops or Stops())
+        state = _State(self, prefix or Prefix(), upper, share, cutoff, width)
         self._choose_steps(min(cutoff, share * upper))
-        state.advance()
+        state.advance(limits or Limits(), most_labels)
         return state.result()
 
     def steps(self, epoch: int, forbidden: frozenset[int]) -> Steps:
@@ -441,46 +427,41 @@ class LabelSearch:
             self._before = np.empty(number, dtype=np.int32)
 
 
+@dataclass(eq=False)
 class _State:
-    """One pass on its way."""
+    """One pass on its way; the end has the layers before it, predecessor, parent, model and row."""
 
-    def __init__(
-        self,
-        search: LabelSearch,
-        prefix: Prefix,
-        upper: float,
-        share: float,
-        cutoff: float,
-        width: float,
-        stops: Stops,
-    ) -> None:
-        self.search, self.prefix, self.width, self.stops = search, prefix, width, stops
-        self.upper = upper
-        self.share, self.cutoff = share, cutoff
-        self.dropped = math.inf
-        self.labels = self.widest = 0
-        self.stopped: Termination | None = None
-        self.layers: list[tuple[ShortArray, ShortArray]] = []
-        self.end: tuple[int, int, int, int, int] | None = None  # layers before it, predecessor, ..., row
-        self.open = _single(search.whole, prefix)
+    search: LabelSearch
+    prefix: Prefix
+    upper: float
+    share: float
+    cutoff: float
+    width: float
+    dropped: float = math.inf
+    labels: int = 0
+    widest: int = 0
+    stopped: Termination | None = None
+    layers: list[tuple[ShortArray, ShortArray]] = field(default_factory=list)
+    end: tuple[int, int, int, int, int] | None = None
 
-    def advance(self) -> None:
+    def __post_init__(self) -> None:
+        self.open = _single(self.search.whole, self.prefix)
+
+    def advance(self, limits: Limits, most_labels: float) -> None:
         """Go through the epochs."""
-        budgets = self._budgets()
-        start = len(self.prefix.models)
+        budgets, start = self._budgets(), len(self.prefix.models)
         for epoch in range(start, self.search.whole.epochs):
-            if self.stops.expired():
+            if limits.expired():
                 self.stopped = Termination.TIME_LIMIT
-                return
-            if self.labels >= self.stops.most_labels:
+            elif self.labels >= most_labels:
                 self.stopped = Termination.EXHAUSTED
+            if self.stopped is not None:
                 return
-            forbidden = self.prefix.forbidden if epoch == start else frozenset()
-            steps = self.search.steps(epoch, forbidden)
+            steps = self.search.steps(epoch, self.prefix.forbidden if epoch == start else frozenset())
             found, end = self.search.extend(epoch, self.open, steps, budgets, self.upper)
             if end[0] >= 0:
-                self.upper = float(end[0])
-                self.end = (len(self.layers), int(end[1]), int(end[2]), int(end[3]), int(end[4]))
+                weight, before, parent, model, row = end.tolist()
+                self.upper, self.end = float(weight), (len(self.layers), before, parent, model, row)
             self._take(found)
             if not len(self.open.weights):
                 return
@@ -492,14 +473,8 @@ class _State:
         if self.stopped is not None:
             lower = min(lower, float(self.open.bounds.min(initial=math.inf)))
         path = None if self.end is None else self._path(*self.end)
-        return Pass(
-            path,
-            self.upper,
-            max(lower - self.search.bounds.slack, 0.0),
-            self.labels,
-            self.widest,
-            self.stopped,
-        )
+        lower = max(lower - self.search.bounds.slack, 0.0)
+        return Pass(path, self.upper, lower, self.labels, self.widest, self.stopped)
 
     def _take(self, found: Labels) -> None:
         """Make these the open labels, as many as the width allows."""
@@ -538,15 +513,9 @@ class _State:
 
     def _budgets(self) -> Budgets:
         whole, point = self.search.whole, self.search.bounds.points[0]
-        scale = max(self.search.bounds.points[0].bound, 1.0)
-        return Budgets(
-            maximum_time=whole.maximum_time,
-            loss_budget=whole.loss_budget,
-            cutoff=self.cutoff,
-            kept_share=self.share,
-            time_rank=point.time_price + _RANK * scale / max(whole.maximum_time, 1),
-            loss_rank=point.loss_price + _RANK * scale / max(abs(whole.loss_budget), 1),
-        )
+        time, loss, scale = whole.maximum_time, whole.loss_budget, _RANK * max(point.bound, 1.0)
+        ranks = point.time_price + scale / max(time, 1), point.loss_price + scale / max(abs(loss), 1)
+        return Budgets(time, loss, self.cutoff, self.share, *ranks)
 
 
 def _single(whole: WholeProblem, prefix: Prefix) -> Labels:

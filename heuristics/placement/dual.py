@@ -141,11 +141,13 @@ def feasible(problem: PlacementProblem) -> bool:
 
 def _bisect(problem: PlacementProblem, limit: float, slow: Priced, quick: Priced) -> Dual:
     """Between a price that is too low and one that is high enough (``quick`` stands for an infinite one)."""
-    best = slow
+    best, fast = slow, quick
     trial = _first_guess(problem, limit, quick)
-    fast: Priced | None = None
-    for _ in range(_EXPANSIONS):
-        if not 1e-280 < trial < 1e280:
+    for _ in range(_EXPANSIONS + _BISECTIONS):
+        bracketed = slow.multiplier > 0 and fast is not quick
+        if bracketed:
+            trial = math.sqrt(slow.multiplier) * math.sqrt(fast.multiplier)
+        if not 1e-280 < trial < 1e280 or (bracketed and fast.multiplier <= slow.multiplier * (1 + _CLOSED)):
             break
         point = lagrangian(problem, trial)
         best = max(best, point, key=lambda item: item.value)
@@ -153,19 +155,6 @@ def _bisect(problem: PlacementProblem, limit: float, slow: Priced, quick: Priced
             slow, trial = point, trial * _STEP
         else:
             fast, trial = point, trial / _STEP
-        if fast is not None and slow.multiplier > 0:
-            break
-    if fast is None:
-        return Dual(best.multiplier, best.value, slow, quick)
-    for _ in range(_BISECTIONS):
-        if slow.multiplier == 0 or fast.multiplier <= slow.multiplier * (1 + _CLOSED):
-            break
-        point = lagrangian(problem, math.sqrt(slow.multiplier) * math.sqrt(fast.multiplier))
-        best = max(best, point, key=lambda item: item.value)
-        if _time(problem, point.times) > limit:
-            slow = point
-        else:
-            fast = point
     return Dual(best.multiplier, best.value, slow, fast)
 
 

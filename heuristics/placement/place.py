@@ -1,24 +1,20 @@
 """Placement: the best price of time, its rounding, and one program where that is small (Sec. IV-C, E9).
 
-1. Without transfers: the best price of time and its rounding, at most one epoch above the bound. Classes
-   whose slow and fast clusters (`depl.heuristics.placement.dual.Dual`) agree stay there. The others, equal in
-   cost, move from slow to fast in order until the time at the resources x(lam) is at most T_max, m
-   whole epochs of the last class rounded *up* (proof: docs, *Placement*). Rounded down, or with every tied
-   class slow, the assignment often still fits with more resources: all are tried.
+1. Without transfers: the best price and its rounding, at most one epoch above the bound (proof: docs,
+   *Placement*); rounded down, or with every tied class slow, the assignment often still fits: all are tried.
 2. With transfers, where the program is small: the relaxation besides, whose duals count transfers.
 3. What the bound leaves open is closed by the program with whole epochs, on all clusters or, where they are
-   many, on those that are cheap at the price.
-
-The paper's (1 + epsilon) does not hold for whole epochs; what holds instead, without transfers, is the lower
-bound and one epoch.
+   many, on those that are cheap at the price. (1 + epsilon) does not hold for whole epochs.
 """
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from depl.heuristics.placement.dual import Choice, Dual, Priced, best_price, feasible, prices
+from depl.heuristics.placement.dual import Dual, Priced, best_price, feasible, prices
 from depl.heuristics.placement.problem import Assignment, PlacementProblem
 from depl.heuristics.placement.program import PerspectiveProgram
 from depl.models.foundation.errors import InvalidInputError
@@ -178,24 +174,15 @@ def candidates(problem: PlacementProblem, dual: Dual) -> list[Assignment]:
     """
     slow, fast = _ends(dual)
     mixed, split = _fractional(problem, slow, fast)
-    up = _moved(problem, slow, fast, np.ceil(mixed).astype(np.int64))
-    found = [repaired(problem, up)]
-    if split is not None:
-        found.append(_moved(problem, slow, fast, np.floor(mixed).astype(np.int64)))
-    found += [_moved(problem, slow, fast, np.zeros_like(problem.counts))]
-    found += [_moved(problem, slow, fast, problem.counts)]
-    return found
+    counts = [np.ceil(mixed), *([] if split is None else [np.floor(mixed)]), 0 * mixed, problem.counts]
+    first, *others = (_moved(problem, slow, fast, count.astype(np.int64)) for count in counts)
+    return [repaired(problem, first), *others]
 
 
 def fractional(problem: PlacementProblem, dual: Dual) -> tuple[FloatArray, int | None]:
     """The optimum of the relaxation, shape (G, N) [epochs], and the class that it splits, if any."""
-    slow, fast = _ends(dual)
-    mixed, split = _fractional(problem, slow, fast)
-    shares = np.zeros(problem.dimensions)
-    rows = np.arange(len(mixed))
-    np.add.at(shares, (rows, fast.choice), mixed)
-    np.add.at(shares, (rows, slow.choice), problem.counts - mixed)
-    return shares, split
+    mixed, split = _fractional(problem, *_ends(dual))
+    return _moved(problem, *_ends(dual), mixed), split
 
 
 def nearest_whole(problem: PlacementProblem, shares: FloatArray) -> Assignment:
@@ -266,9 +253,9 @@ def _fractional(problem: PlacementProblem, slow: Priced, fast: Priced) -> tuple[
     return mixed, None
 
 
-def _moved(problem: PlacementProblem, slow: Priced, fast: Priced, count: Choice) -> Assignment:
-    found = np.zeros(problem.dimensions, dtype=np.int64)
-    rows = np.arange(len(count))
+def _moved(problem: PlacementProblem, slow: Priced, fast: Priced, count: NDArray[Any]) -> NDArray[Any]:
+    """So many epochs of every class on its fast cluster, the others on the slow one."""
+    found, rows = np.zeros(problem.dimensions, dtype=count.dtype), np.arange(len(count))
     np.add.at(found, (rows, fast.choice), count)
     np.add.at(found, (rows, slow.choice), problem.counts - count)
     return found

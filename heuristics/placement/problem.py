@@ -11,6 +11,7 @@ Equal epochs on one cluster take equal resources (the cost is convex), so one x 
 the size of the problem is G N whatever K = sum of N_g.
 """
 
+import dataclasses
 import functools
 import math
 from collections.abc import Mapping, Sequence
@@ -73,8 +74,7 @@ class PlacementProblem:
     members: tuple[tuple[int, ...], ...] = ()
 
     def __post_init__(self) -> None:
-        _check_shapes(self)
-        _check_values(self)
+        _check(self)
 
     @property
     def dimensions(self) -> tuple[int, int]:
@@ -104,12 +104,8 @@ class PlacementProblem:
 
     def load(self, group: int, cluster: int) -> Load:
         """What an epoch of a class asks of a cluster."""
-        return Load(
-            work=float(self.work[group, cluster]),
-            price=float(self.price[cluster]),
-            capacity=float(self.capacity[cluster]),
-            communication=float(self.communication[group, cluster]),
-        )
+        work, sent = self.work[group, cluster], self.communication[group, cluster]
+        return Load(*map(float, (work, self.price[cluster], self.capacity[cluster], sent)))
 
     def evaluate(self, assignments: Sequence[Assignment] | NDArray[np.int64]) -> BatchAllocation:
         """The cheapest resources of P assignments, transfers included in the costs.
@@ -128,24 +124,10 @@ class PlacementProblem:
         if given.size and (given.min() < 0 or (given.sum(axis=2) != self.counts).any()):
             raise InvalidInputError("every epoch of a class has to be placed once", "assignments")
         used = given.any(axis=0)
-        return self.evaluate_pairs(np.argwhere(used), given[:, used])
-
-    def evaluate_pairs(self, pairs: NDArray[np.intp], counts: NDArray[np.int64]) -> BatchAllocation:
-        """As `evaluate`, of assignments that use few pairs of a class and a cluster; nothing is checked.
-
-        Parameters
-        ----------
-        pairs : ndarray of int
-            (g, n), shape (R, 2).
-        counts : ndarray of int
-            Epochs of every pair, shape (P, R).
-        """
-        loads = [self.load(g, n) for g, n in pairs.tolist()]
-        found = allocate_counts(loads, counts, self.maximum_time, self.round_deadline)
-        places, column = np.unique(pairs[:, 1], return_inverse=True)
-        if self.transfers[places].any():
-            opened = (counts > 0).astype(float) @ (column[:, None] == np.arange(len(places))) > 0
-            found.costs[:] += opened @ self.transfers[places]
+        loads = [self.load(g, n) for g, n in np.argwhere(used).tolist()]
+        found = allocate_counts(loads, given[:, used], self.maximum_time, self.round_deadline)
+        if self.transfers.any():
+            found.costs[:] += given.any(axis=1) @ self.transfers
         return found
 
     def on(self, clusters: Sequence[int] | NDArray[np.intp]) -> "PlacementProblem":
@@ -170,8 +152,7 @@ class PlacementProblem:
 
     def replace(self, **changes: Any) -> "PlacementProblem":
         """A checked copy with other fields."""
-        fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return PlacementProblem(**{**fields, **changes})
+        return dataclasses.replace(self, **changes)
 
 
 def placement_problem(
@@ -197,17 +178,16 @@ def placement_problem(
                 known[name] = row
         groups.setdefault(row, []).append(k)
     places = [instance.cluster(name) for name in data]
-    shape = (len(groups), len(places))
+    asked = np.array([[(item.work, item.communication) for item in row] for row in groups], dtype=float)
+    asked = asked.reshape(len(groups), len(places), 2)
     return PlacementProblem(
         clusters=tuple(data),
         classes=tuple(models[members[0]] for members in groups.values()),
         counts=np.array([len(members) for members in groups.values()], dtype=np.int64),
-        work=np.array([[item.work for item in row] for row in groups], dtype=float).reshape(shape),
+        work=asked[..., 0],
         price=np.array([place.nodes * place.unit_cost for place in places], dtype=float),
         capacity=np.array([place.capacity for place in places], dtype=float),
-        communication=np.array([[item.communication for item in row] for row in groups], dtype=float).reshape(
-            shape
-        ),
+        communication=asked[..., 1],
         transfers=np.array(
             [math.fsum(instance.transfer_cost(item, place) for item in sorted(data[place])) for place in data]
         ),
@@ -254,25 +234,15 @@ def _check_names(instance: Instance, models: Sequence[str], data: Mapping[str, f
             raise InvalidInputError("needs at least one dataset", f"data[{place!r}]")
 
 
-def _check_shapes(problem: PlacementProblem) -> None:
+def _check(problem: PlacementProblem) -> None:
     groups, places = problem.dimensions
     if places == 0:
         raise InvalidInputError("must name a cluster", "clusters")
-    for name, shape in (
-        ("counts", (groups,)),
-        ("work", (groups, places)),
-        ("price", (places,)),
-        ("capacity", (places,)),
-        ("communication", (groups, places)),
-        ("transfers", (places,)),
-    ):
-        if getattr(problem, name).shape != shape:
-            raise InvalidInputError(f"must have the shape {shape}, not {getattr(problem, name).shape}", name)
-
-
-def _check_values(problem: PlacementProblem) -> None:
-    for name in ("counts", "work", "price", "capacity", "communication", "transfers"):
+    shapes = {"counts": (groups,), **dict.fromkeys(("price", "capacity", "transfers"), (places,))}
+    for name, shape in (shapes | dict.fromkeys(("work", "communication"), (groups, places))).items():
         values = getattr(problem, name)
+        if values.shape != shape:
+            raise InvalidInputError(f"must have the shape {shape}, not {values.shape}", name)
         if not np.isfinite(values).all() or values.min(initial=0) < 0:
             raise InvalidInputError("must be nonnegative finite numbers", name)
     if not np.issubdtype(problem.counts.dtype, np.integer):

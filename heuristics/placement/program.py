@@ -124,17 +124,8 @@ class PerspectiveProgram:
             return Relaxation(None, math.inf, math.inf)
         timed = problem.maximum_time is not None
         for _ in range(_ROUNDS):
-            rows, sides = self.inequalities()
-            matrix, epochs = self.equalities()
-            answer = linprog(
-                self.costs,
-                A_ub=rows,
-                b_ub=sides,
-                A_eq=matrix,
-                b_eq=epochs,
-                method="highs-ds",
-                options=_OPTIONS,
-            )
+            rows = *self.inequalities(), *self.equalities()
+            answer = linprog(self.costs, *rows, method="highs-ds", options=_OPTIONS)
             if answer.status == 2:
                 return Relaxation(None, math.inf, math.inf)
             if answer.status != 0:
@@ -231,26 +222,26 @@ class PerspectiveProgram:
     @functools.cached_property
     def _lasting(self) -> tuple[sparse.csr_array, FloatArray]:
         """The rows of `inequalities` before the tangents, which alone change."""
-        p, places, count = self.size, len(self.problem.clusters), np.arange(self.size)
-        weight = self.problem.counts[self.groups].astype(float)
+        p, problem, kept = self.size, self.problem, [np.ones(self.size, dtype=bool)]
+        weight = problem.counts[self.groups].astype(float)
         one, void = sparse.eye_array(p), sparse.csr_array((p, p))
-        no_opening = sparse.csr_array((p, places))
-        rows = [sparse.hstack([one, -one, void, no_opening])]
-        sides = [np.zeros(p)]
-        held = np.flatnonzero(self.least > 0)
+        closed = sparse.csr_array((p, len(problem.clusters)))
         longest = np.divide(1.0, self.least, out=np.zeros(p), where=self.least > 0)
-        slack = sparse.hstack([-sparse.diags_array(longest), one, void, no_opening]).tocsr()
-        rows.append(slack[held])
-        sides.append(np.zeros(len(held)))
-        paid = np.flatnonzero(self.problem.transfers[self.places] > 0)
-        opening = sparse.csr_array((weight, (count, self.places)), shape=(p, places))
-        rows.append(sparse.hstack([one, void, void, -opening]).tocsr()[paid])
-        sides.append(np.zeros(len(paid)))
-        time = self._time_row()
-        if time is not None:
-            rows.insert(0, time)
-            sides.insert(0, np.array([self.problem.maximum_time]))
-        return sparse.vstack(rows).tocsr(), np.concatenate(sides)
+        opening = sparse.csr_array((weight, (np.arange(p), self.places)), shape=closed.shape)
+        kept += [self.least > 0, problem.transfers[self.places] > 0]
+        blocks = [
+            [one, -one, void, closed],
+            [-sparse.diags_array(longest), one, void, closed],
+            [one, void, void, -opening],
+        ]
+        rows = [sparse.hstack(block).tocsr()[mine] for block, mine in zip(blocks, kept, strict=True)]
+        sides = np.zeros(sum(map(np.count_nonzero, kept)))
+        if problem.maximum_time is not None:
+            computing = (problem.work / problem.capacity)[self.groups, self.places]
+            sent, rest = problem.communication[self.groups, self.places], np.zeros(p + closed.shape[1])
+            rows.insert(0, sparse.csr_array(np.concatenate([sent, computing, rest])[None, :]))
+            sides = np.append(problem.maximum_time, sides)
+        return sparse.vstack(rows).tocsr(), sides
 
     def equalities(self) -> tuple[sparse.csr_array, FloatArray]:
         """Rows that place every epoch, one for each class."""
@@ -268,9 +259,8 @@ class PerspectiveProgram:
     def _with_whole_epochs(self, time_limit: float):  # type: ignore[no-untyped-def]  # of scipy
         rows, sides = self.inequalities()
         matrix, epochs = self.equalities()
-        size, places = self.size, len(self.problem.clusters)
-        whole = np.concatenate([np.ones(size), np.zeros(2 * size), np.ones(places)])
-        most = np.concatenate([np.full(3 * size, np.inf), np.ones(places)])
+        numbers = self.size, 2 * self.size, len(self.problem.clusters)
+        whole, most = np.repeat([1.0, 0.0, 1.0], numbers), np.repeat([np.inf, np.inf, 1.0], numbers)
         return milp(
             self.costs,
             constraints=[LinearConstraint(rows, -np.inf, sides), LinearConstraint(matrix, epochs, epochs)],
@@ -293,15 +283,6 @@ class PerspectiveProgram:
         places = np.concatenate([pair, pair + self.size, pair + 2 * self.size])
         shape = (len(rows), 3 * self.size + len(self.problem.clusters))
         return sparse.csr_array((data, (np.tile(rows, 3), places)), shape=shape)
-
-    def _time_row(self) -> sparse.csr_array | None:
-        limit = self.problem.maximum_time
-        if limit is None:
-            return None
-        computing = (self.problem.work / self.problem.capacity)[self.groups, self.places]
-        sent = self.problem.communication[self.groups, self.places]
-        rest = np.zeros(self.size + len(self.problem.clusters))
-        return sparse.csr_array(np.concatenate([sent, computing, rest])[None, :])
 
 
 def charged_bound(problem: PlacementProblem, multiplier: float, values: FloatArray) -> float:

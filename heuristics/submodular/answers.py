@@ -63,7 +63,7 @@ class Minimum:
     @property
     def optimal(self) -> bool:
         """Whether the set is proved to be a minimiser, on no condition."""
-        return self.proof not in (Proof.NONE, Proof.TOLD)
+        return self.proof in (Proof.CERTIFICATE, Proof.ENUMERATION)
 
     @property
     def words(self) -> str:
@@ -107,13 +107,9 @@ def concluded(
     if status.told:
         status = _refuted_by_bases(function, certificate) or status
     lower, proof = -math.inf, Proof.NONE
-    if not (status.proved or status.told):
-        remark = f"submodularity is {status.verdict.value}: {status.reason}"
-    else:
-        try:
-            lower, proof, remark = _certified(function, subset, certificate)
-        except InvalidInputError as error:
-            remark = str(error)
+    remark = f"submodularity is {status.verdict.value}: {status.reason}"
+    if status.proved or status.told:
+        lower, proof, remark = _certified(function, subset, certificate)
     if status.told and math.isfinite(lower):
         lower, proof = -math.inf, Proof.TOLD if proof is Proof.CERTIFICATE else Proof.NONE
         remark = remark or f"optimal if what you told holds: {status.reason}"
@@ -125,7 +121,10 @@ def _certified(
     function: SetFunction, subset: frozenset[int], certificate: GreedyCertificate
 ) -> tuple[float, Proof, str]:
     """The lower bound of f, whether it proves the set, and what is missing."""
-    bound, value = certificate.bound(function), function.value(subset)
+    try:
+        bound, value = certificate.bound(function), function.value(subset)
+    except InvalidInputError as error:  # no certificate of this function
+        return -math.inf, Proof.NONE, str(error)
     lower = float(function.start + bound.lower)
     if proves(function, subset, bound):
         return min(lower, value), Proof.CERTIFICATE, ""

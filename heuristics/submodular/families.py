@@ -152,31 +152,14 @@ def _graph(
     if not all(np.isfinite(part).all() for part in parts):
         raise InvalidInputError("all numbers have to be finite")
     graph = Graph(parts[0], ends[:, 0], ends[:, 1], parts[1], tuple(map(tuple, groups)), parts[2])
-    return SetFunction(
-        size,
-        graph.gains,
-        known=graph.submodularity(),
-        noise=graph.sums.noise,
-        whole=graph.sums.exact and all((part == np.rint(part)).all() for part in parts),
-        along=graph.along,
-    )
+    whole = graph.sums.exact and all((part == np.rint(part)).all() for part in parts)
+    known, noise = graph.submodularity(), graph.sums.noise
+    return SetFunction(size, graph.gains, known=known, noise=noise, whole=whole, along=graph.along)
 
 
 @dataclass(eq=False)
 class Graph:
-    """The sums of arcs and groups behind `cut`, `coverage` and `quadratic`.
-
-    Attributes
-    ----------
-    modular : ndarray
-        u, shape (n,).
-    tails, heads, capacities : ndarray
-        i, j and c of every arc.
-    groups : tuple of tuples of int
-        The members of each, at least one.
-    weights : ndarray
-        w >= 0, one per group.
-    """
+    """The sums behind `cut`, `coverage` and `quadratic`: u, i, j and c of every arc, groups and their w."""
 
     modular: FloatArray
     tails: IntArray
@@ -245,18 +228,9 @@ class Graph:
 
 @dataclass(frozen=True)
 class Shape:
-    """A concave g with g(0) = 0.
+    """A concave g with g(0) = 0, ``at`` an array; ``whole`` if it is an integer at every integer.
 
-    Attributes
-    ----------
-    name : str
-        What it is.
-    at : callable
-        g on an array.
-    size : callable
-        Of the greatest weight: no |g(w)| and no |g'(w)| w is larger up to there.
-    whole : bool
-        Whether g is an integer at every integer.
+    The ``size`` up to a greatest weight: no |g(w)| and no |g'(w)| w is larger.
     """
 
     name: str

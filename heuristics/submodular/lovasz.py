@@ -1,16 +1,11 @@
 """The Lovász extension: greedy bases, what they prove, and cutting planes on it through cvxpy.
 
-    f^L(x) = f(0) + max { s . x : s in the base polytope },
+    f^L(x) = f(0) + max { s . x : s in the base polytope },      s_i = f(those up to i) - f(those before i),
 
-and the greedy base of any order in which x falls attains the maximum (Edmonds):
-s_i = f(the elements up to i) - f(those before i). f^L agrees with f on indicators, and is convex iff f is
-submodular; then min f = min of f^L over the unit cube, and some set {i : x_i > t} is at least as good as x.
-For submodular f every base, and so every mean s of bases, satisfies s(X) <= f(X) - f(0) for all X, so that
-
-    f(X) >= f(0) + sum of min(0, s_i)      for all X.
-
-A certificate is the orders and their weights; `GreedyCertificate.bound` computes this again in rational
-numbers.
+where s, the greedy base of any order in which x falls, attains the maximum (Edmonds). f^L agrees with f on
+indicators, and is convex iff f is submodular; then min f = min of f^L over the unit cube. Every base of a
+submodular f, and so every mean s of bases, satisfies s(X) <= f(X) - f(0), so that f(X) >= f(0) + sum of
+min(0, s_i) for all X. A certificate is the orders and their weights; its bound is in rational numbers.
 """
 
 import math
@@ -53,16 +48,9 @@ case."""
 
 
 class GreedyBase(NamedTuple):
-    """The greedy base of an order: a subgradient of the extension where x falls in that order.
+    """The greedy base s of an order, by element: a subgradient of the extension where x falls in that order.
 
-    Attributes
-    ----------
-    order : ndarray
-        The permutation, shape (n,).
-    gains : ndarray
-        f - f(0) of its first 0, 1, ..., n elements, shape (n + 1,).
-    base : ndarray
-        s, by element, shape (n,).
+    The gains are f - f(0) of the first 0, 1, ..., n elements of the order, shape (n + 1,).
     """
 
     order: IntArray

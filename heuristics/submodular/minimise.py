@@ -141,19 +141,10 @@ def lovasz_planes(
 
 @dataclass(frozen=True)
 class RankedSet:
-    """One of the best sets, in order.
+    """One of the best sets, in order, with f of it.
 
-    Attributes
-    ----------
-    subset : frozenset of int
-        The set.
-    value : float
-        f of it.
-    lower_bound : float
-        No set that has not been listed before it has a smaller value.
-    optimal : bool
-        Whether its rank is proved: every part that it was the best of, and every part that waits, has a
-        proved minimum.
+    No set that has not been listed before has a value below ``lower_bound``. Its rank is proved, ``optimal``,
+    if the part that it was the best of and all that wait have proved minima.
     """
 
     subset: frozenset[int]

@@ -49,19 +49,12 @@ def check_base(
 ) -> Submodularity | None:
     """The check that costs nothing while a method runs: s(X) <= f(X) - f(0) on prefixes of another order.
 
+    REFUTED with a triple if a prefix violates it beyond rounding; None if it is kept.
+
     Parameters
     ----------
-    function : SetFunction
-        f.
-    order, gains : ndarray
-        A permutation, and the gains of its prefixes, whose differences are the greedy base s.
-    other, others : ndarray
-        Another permutation, and the gains of its prefixes.
-
-    Returns
-    -------
-    Submodularity or None
-        REFUTED with a triple if a prefix violates it beyond rounding; None if it is kept.
+    order, gains, other, others : ndarray
+        Two permutations and the gains of their prefixes; differences of the first are the greedy base s.
     """
     base = np.empty(function.size)
     base[order] = np.diff(gains)
@@ -77,17 +70,12 @@ def check_base(
 def check_exchanges(function: SetFunction, order: IntArray, gains: FloatArray) -> Submodularity | None:
     """The triples (prefix, next element, the one after it) of an order: one more set for each.
 
+    REFUTED by the worst of these triples if it is one, by more than rounding.
+
     Parameters
     ----------
-    function : SetFunction
-        f.
     order, gains : ndarray
         A permutation, and the gains of its prefixes.
-
-    Returns
-    -------
-    Submodularity or None
-        REFUTED by the worst of these triples if it is one, by more than rounding.
     """
     count = len(order) - 1
     if count < 1:
@@ -108,12 +96,8 @@ def witness(function: SetFunction, order: IntArray, subset: frozenset[int]) -> S
     """The triple behind a greedy base with s(X) > f(X) - f(0).
 
     Summing gains along the order, some x in X gains more on its prefix P than on the smaller set P and X;
-    between these two, adding one element j at a time, some step raises the gain of x: (A, x, j).
-
-    Returns
-    -------
-    Submodularity or None
-        REFUTED, or None if the triple does not hold beyond the noise.
+    between these two, adding one element j at a time, some step raises the gain of x: (A, x, j). None if the
+    triple does not hold beyond the noise.
     """
     inside: list[int] = []
     best: Violation | None = None
