@@ -40,7 +40,7 @@ def _method(
     return Registered(name, method, summary, proof=proof, shipped=True, **more)
 
 
-def _with_fallback(method: Method) -> Method:
+def _with_fallback(method: Deferred) -> Method:
     """The method, which under a time limit returns a greedy plan where it ends without one."""
 
     @functools.wraps(method)
