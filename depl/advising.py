@@ -93,14 +93,9 @@ class _Search:
             return 0.0
         bare = msgspec.structs.replace(self.traced, deviations=(), care=None, confidence=None)
         listed = all_candidates(instance.replace(traced_law=bare), self.traced.law, MOST_LISTED)
-        if listed is None:
-            return None
-        nodes, may_end = listed.nodes, instance.rules.may_end
-        ending = [node for node, item in enumerate(nodes) if may_end(item.place.trained[0])]
-        order: list[int] = listed.by_cost(ending).tolist()
-        for node in order:
+        for node in listed.cheapest_first():
             if judged.verdict(listed, node) == Judged.MET:
-                return nodes[node].cost
+                return listed.nodes[node].cost
             if self.wanted or math.isinf(self.lower_bound):
                 self._look_at(listed, node)
         return None

@@ -18,7 +18,7 @@ from depl.heuristics.auto.greedy_fallback import first_greedy_plan
 from depl.heuristics.auto.paused import Paused
 from depl.heuristics.baselines.density import density_greedy
 from depl.models.evaluation.evaluate import plan_cost
-from depl.models.exact.assignments import LARGEST_ASSIGNMENTS, count_assignments
+from depl.models.exact.assignments import few_assignments
 from depl.models.exact.choices import Choices
 from depl.models.exact.law import exact
 from depl.models.exact.listing import enumerate_plans
@@ -171,7 +171,7 @@ class _Turns:
     @property
     def _unlisted(self) -> bool:
         """Whether there are more assignments of data to clusters than `exact` lists."""
-        return count_assignments(Choices(self.instance)) > LARGEST_ASSIGNMENTS
+        return not few_assignments(Choices(self.instance))
 
     def _greedy(self, limits: Limits) -> None:
         """Its first plan may need a certificate that takes long; nothing else holds one."""

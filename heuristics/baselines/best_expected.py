@@ -72,11 +72,7 @@ def expected_cost(instance: Instance, limits: Limits, maximum_classes: int = MOS
     if _met_at_start(instance):
         return Outcome(Termination.EXHAUSTED, Plan(), 0.0)
     target = instance.target
-    classes = plan_classes(
-        instance, data, cutoff=math.inf, allowed=maximum_classes, proceed=lambda: not limits.expired()
-    )
-    if classes is None:
-        return Outcome(Termination.TIME_LIMIT, None, 0.0)
+    classes = plan_classes(instance, data, cutoff=math.inf, allowed=maximum_classes)
     ending = instance.rules.last_models([model.name for model in instance.models])
     rows = classes.cheapest_first(ending)
     losses = classes.losses(rows)

@@ -18,17 +18,10 @@ from numpy.typing import NDArray
 
 from depl.models.exact.choices import Choices
 from depl.models.exact.kernels import Sample
-from depl.models.exact.prices import Prices
-from depl.models.exact.sampled import CountedProblem
 from depl.models.problem.laws import FloatArray
 
 LARGEST_ASSIGNMENTS = 4096
 """Up to so many assignments are told apart by the root bound."""
-
-_MANY = 10**18
-"""Up to so many are counted. Nothing lists a billionth of them, and their number with a thousand clusters and
-datasets, of 300,000 digits, is no floating point number."""
-
 
 MOST_CHILDREN = 8
 """Sets of a cluster that are told apart at once; more are halved by a dataset. Set by hand: the proof is the
@@ -41,27 +34,13 @@ to the search, whose proofs do not use them."""
 
 @dataclass(frozen=True, eq=False)
 class Assignment:
-    """Some clusters with their data, and the kinds of epochs that they offer.
+    """Some clusters with their data, and the kinds of epochs that they offer."""
 
-    Attributes
-    ----------
-    transfers : float
-        Transfer costs of all of them [cost].
-    models : int array (J,)
-        Model of each kind.
-    subsets : int array (J,)
-        A subset of datasets, by position, whose gains are those of the kind.
-    options : tuple of tuple of int
-        For each kind the configurations that have it, by position.
-    charges : float array (G,), optional
-        Of a relaxed part: added to every epoch that uses a configuration [cost].
-    """
-
-    transfers: float
-    models: NDArray[np.intp]
-    subsets: NDArray[np.intp]
-    options: tuple[tuple[int, ...], ...]
-    charges: FloatArray | None = None
+    transfers: float  # of all of them [cost]
+    models: NDArray[np.intp]  # of each kind, (J,)
+    subsets: NDArray[np.intp]  # data, by position, whose gains are those of the kind, (J,)
+    options: tuple[tuple[int, ...], ...]  # for each kind the configurations that have it, by position
+    charges: FloatArray | None = None  # of a relaxed part, by configuration and epoch that uses it [cost]
 
     def cheapest(self, values: FloatArray) -> FloatArray:
         """Least value over the options of each kind: (K, G) to (K, J)."""
@@ -70,30 +49,16 @@ class Assignment:
         return np.stack([values[:, list(chosen)].min(axis=1) for chosen in self.options], axis=1)
 
 
-def count_assignments(problem: Choices) -> int:
-    """How many `assignments` there are; `_MANY` where there are more."""
-    sizes = _sets_by_cluster(problem)
-    every = _count_all(sizes)
-    if every <= LARGEST_ASSIGNMENTS:
-        return every
-    by_used = [1] + [0] * _most_used(problem)  # how many there are on so many of the clusters looked at
-    for size in sizes:
-        by_used = [1, *(same + size * fewer for fewer, same in itertools.pairwise(by_used))]
-        if sum(by_used) > _MANY:
-            return _MANY
-    return sum(by_used[1:])
-
-
-def _sets_by_cluster(problem: Choices) -> list[int]:
-    """How many sets of data every cluster may use; none where no model fits."""
+def few_assignments(problem: Choices) -> bool:
+    """Whether at most `LARGEST_ASSIGNMENTS` use no more clusters than there are epochs."""
     rules, places = problem.instance.rules, problem.instance.clusters
-    bits = [min(len(rules.data[item.name]), _MANY.bit_length()) for item in places]
-    return [2**most - 1 if rules.models[item.name] else 0 for most, item in zip(bits, places, strict=True)]
-
-
-def _count_all(sizes: Iterable[int]) -> int:
-    """How many assignments on any number of clusters with so many sets of data each; at most `_MANY`."""
-    return functools.reduce(lambda count, size: min(count * (1 + size), _MANY), sizes, 1) - 1
+    by_used = [1] + [0] * _most_used(problem)  # how many there are on so many of the clusters looked at
+    for place in places:
+        sets = 2 ** len(rules.data[place.name]) - 1 if rules.models[place.name] else 0
+        by_used = [1, *(same + sets * fewer for fewer, same in itertools.pairwise(by_used))]
+        if sum(by_used) - 1 > LARGEST_ASSIGNMENTS:
+            return False
+    return True
 
 
 def assignments(problem: Choices) -> Iterator[Assignment]:
@@ -105,7 +70,7 @@ def assignments(problem: Choices) -> Iterator[Assignment]:
     subsets = problem.open_subsets
     clusters = len(subsets)
     chosen: Iterable[Sequence[tuple[int, int]]]
-    if _count_all(map(len, subsets)) <= LARGEST_ASSIGNMENTS:
+    if math.prod(1 + len(row) for row in subsets) - 1 <= LARGEST_ASSIGNMENTS:
         every = itertools.product(*((None, *row) for row in subsets))
         chosen = ([(place, data) for place, data in enumerate(row) if data is not None] for row in every)
     else:
@@ -156,26 +121,18 @@ def make_assignment(problem: Choices, pairs: Sequence[tuple[int, int]]) -> Assig
     )
 
 
-def kind_gains(problem: CountedProblem, assignment: Assignment) -> FloatArray:
-    """Fall of the loss by kind without switches, shape (K_max, J, S) [loss]."""
-    return np.ascontiguousarray(problem.gains[:, assignment.subsets, assignment.models])
-
-
 def make_sample(
-    problem: CountedProblem, assignment: Assignment, order: NDArray[np.intp], length: int | None = None
+    problem: Choices,
+    assignment: Assignment,
+    gains: FloatArray,
+    switch_losses: FloatArray,
+    needed: float,
+    allowed: int = 0,
 ) -> Sample:
-    """The first ``length`` epochs of an assignment as arrays for the kernels, scenarios in a given order."""
-    first = problem.initial_model
-    return Sample(
-        gains=np.ascontiguousarray(kind_gains(problem, assignment)[:length][..., order]),
-        switch_losses=np.ascontiguousarray(problem.switch_losses[:length][..., order]),
-        may_follow=problem.may_follow,
-        models=assignment.models,
-        first_model=-1 if first is None else first,
-        needed=problem.needed,
-        allowed=problem.allowed,
-        may_end=problem.may_end,
-    )
+    """An assignment as arrays for the kernels, from all gains (K, D, M, S) and losses (K, M + 1, M, S)."""
+    own = np.ascontiguousarray(gains[:, assignment.subsets, assignment.models])
+    after, models = problem.may_follow, assignment.models
+    return Sample(own, switch_losses, after, models, problem.first_model, needed, allowed, problem.may_end)
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,23 +143,12 @@ class DataPart:
     has to have one, pays what all its sets cost at least to bring. What a set costs beyond that, b, is
     charged by epoch: a plan of at most L epochs uses it in one to L of them, so b / L for each adds up to at
     most b. Hence no plan of the part with at most L epochs costs less than the relaxation.
-
-    Attributes
-    ----------
-    bound : float
-        No plan of the part costs less [cost].
-    offers : tuple of tuple of int
-        By cluster, the sets of data that it may use, by position; without any, it does not train.
-    obliged : tuple of bool
-        By cluster, whether it has one of its sets.
-    lengths : tuple of int
-        Numbers of epochs, increasing.
     """
 
-    bound: float
-    offers: tuple[tuple[int, ...], ...]
-    obliged: tuple[bool, ...]
-    lengths: tuple[int, ...]
+    bound: float  # no plan of the part costs less [cost]
+    offers: tuple[tuple[int, ...], ...]  # by cluster, sets that it may use; without any it does not train
+    obliged: tuple[bool, ...]  # by cluster, whether it has one of its sets
+    lengths: tuple[int, ...]  # numbers of epochs, increasing
 
     @property
     def whole(self) -> bool:
@@ -230,7 +176,6 @@ class DataParts:
     """
 
     problem: Choices
-    prices: Prices
 
     def everything(self) -> DataPart:
         """All assignments, with any number of epochs."""
@@ -273,12 +218,7 @@ class DataParts:
     def divided(self, part: DataPart, relaxed: Assignment, values: FloatArray) -> list[DataPart]:
         """Parts that have a plan between them for each of a part, which costs no more; see `DataParts`.
 
-        Parameters
-        ----------
-        relaxed : Assignment
-            What the part allows.
-        values : float array (K, G)
-            Of what decides where it is divided: at the cluster that has most of the least ones.
+        It is divided at the cluster that has most of the least ``values``, (K, G), in what the part allows.
         """
         cluster = self._most_used(part, relaxed, values)
         sets = part.offers[cluster]

@@ -18,11 +18,14 @@ from numpy.typing import NDArray
 from depl.models.foundation.deadline import keep_time
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.foundation.memory import GIBIBYTE, require_memory
+from depl.models.foundation.tolerances import ATOM_TOLERANCE
 from depl.models.foundation.wording import choices_of
 from depl.models.problem.affine_law import Trained
 from depl.models.problem.allocation import Allocation, allocate
+from depl.models.problem.epoch_costs import EpochCosts
 from depl.models.problem.epochs import Load, LossStep, load, loss_step
 from depl.models.problem.instance import Instance
+from depl.models.problem.laws import FloatArray
 from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
 
 MOST_DATASETS = 16
@@ -75,12 +78,7 @@ class Configuration:
 
 @dataclass(frozen=True, eq=False)
 class Choices:
-    """Configurations of an instance, what they ask for, and which may follow which.
-
-    Attributes
-    ----------
-    instance : Instance
-    """
+    """Configurations of an instance, what they ask for, and which may follow which."""
 
     instance: Instance
 
@@ -90,10 +88,22 @@ class Choices:
         return self.instance.target.maximum_epochs
 
     @property
-    def initial_model(self) -> int | None:
-        """Model before epoch 1; None if there is none."""
+    def maximum_time(self) -> float | None:
+        """T_max."""
+        return self.instance.target.maximum_time
+
+    @property
+    def needed(self) -> float:
+        """Gain from which on the target is met: l(0) - l_max, less the atom tolerance [loss]."""
+        target = self.instance.target
+        return target.initial_loss - target.maximum_loss - ATOM_TOLERANCE
+
+    @functools.cached_property
+    def first_model(self) -> int:
+        """Model before epoch 1; M if there is none."""
         name = self.instance.target.initial_model
-        return None if name is None else [model.name for model in self.instance.models].index(name)
+        names = [model.name for model in self.instance.models]
+        return len(names) if name is None else names.index(name)
 
     @functools.cached_property
     def subsets(self) -> tuple[frozenset[str], ...]:
@@ -123,6 +133,11 @@ class Choices:
     def configurations(self) -> tuple[Configuration, ...]:
         """All that the rules of the sites allow, whether or not they can keep the time limits."""
         return tuple(Configuration(n, self.subsets[d], m) for n, d, m in self.position)
+
+    @functools.cached_property
+    def index(self) -> dict[Configuration, int]:
+        """Where each configuration is listed."""
+        return {chosen: place for place, chosen in enumerate(self.configurations)}
 
     @functools.cached_property
     def position(self) -> dict[tuple[int, int, int], int]:
@@ -178,6 +193,26 @@ class Choices:
         )
 
     @functools.cached_property
+    def costs(self) -> EpochCosts:
+        """The same as arrays of shape (K_max, G), with psi and the fastest times; infinite where late.
+
+        At any price lam of time a plan costs at least its transfers and the sum of psi(lam), less lam T_max;
+        at the best one just that. So psi makes costs additive.
+        """
+        rows = [[(x.work, x.price, x.capacity, x.communication) for x in row] for row in self.loads]
+        table = np.array(rows, dtype=float).reshape(self.epochs, len(self.configurations), 4)
+        work, price, capacity, sent = np.ascontiguousarray(table.transpose(2, 0, 1))
+        return EpochCosts.of_arrays(work, price, capacity, sent, self.instance.target.round_deadline)
+
+    def psi(self, multiplier: float) -> FloatArray:
+        """Least cost of each configuration at a price of time, shape (K_max, G) [cost]."""
+        return self.costs.prices(multiplier)
+
+    def paid(self, multiplier: float) -> float:
+        """lam T_max, nothing without T_max [cost]."""
+        return 0.0 if self.maximum_time is None else multiplier * self.maximum_time
+
+    @functools.cached_property
     def first_alike(self) -> tuple[int, ...]:
         """For each subset of datasets the first one on which all models learn the same, by position."""
         if len(self.subsets) == 1:
@@ -189,9 +224,9 @@ class Choices:
 
     @functools.cached_property
     def may_follow(self) -> NDArray[np.bool_]:
-        """Whether the second model may follow the first; shape (M, M)."""
+        """Whether the second model may follow the first, or none; shape (M + 1, M)."""
         names = [model.name for model in self.instance.models]
-        return np.array([[self.instance.may_follow(i, j) for j in names] for i in names])
+        return np.array([[self.instance.may_follow(i, j) for j in names] for i in (*names, None)])
 
     def transfer_cost(self, cluster: int, datasets: frozenset[str]) -> float:
         """Cost of bringing the datasets to the cluster, once [cost]."""
@@ -200,9 +235,8 @@ class Choices:
 
     def allocation(self, choices: Sequence[Configuration]) -> Allocation:
         """The cheapest resources of a sequence, and whether it can keep the time limits."""
-        position = {g: index for index, g in enumerate(self.configurations)}
-        loads = [self.loads[k][position[chosen]] for k, chosen in enumerate(choices)]
-        return allocate(loads, self.instance.target.maximum_time, self.instance.target.round_deadline)
+        loads = [self.loads[k][self.index[chosen]] for k, chosen in enumerate(choices)]
+        return allocate(loads, self.maximum_time, self.instance.target.round_deadline)
 
     def transfers(self, choices: Sequence[Configuration]) -> float:
         """Transfer costs of a sequence, every cluster's data once [cost]."""

@@ -1,25 +1,20 @@
-"""The search under normal increments: on all chords at once, or one after another, or by labels."""
+"""The search under normal increments: on all chords at once, by labels, or on one chord after another."""
 
-import functools
-import heapq
 import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import numpy as np
-
-from depl.models.exact.chords import Chords
+from depl.models.exact.assignments import everything_allowed
+from depl.models.exact.chords import ChordedProblem, Chords
 from depl.models.exact.clusters import Clustered, cheapest_clusters
 from depl.models.exact.first_plans import LONG, Neighbourhood
-from depl.models.exact.kernels import Sample
 from depl.models.exact.labels import LabelSearch, Line, Span
 from depl.models.exact.root_bounds import length_bounds
 from depl.models.exact.search import GROWTH, Search
 from depl.models.foundation.search import BestFirst, golden_sections
 from depl.models.foundation.tolerances import SEARCH_TOLERANCE
-from depl.models.problem.laws import FloatArray
 from depl.models.risk.verdicts import Verdict
 from depl.models.solving.result import Termination
 
@@ -64,26 +59,25 @@ class _Piece(NamedTuple):
     span: Span
     length: int
     line: Line
-    better: bool  # whether the line is one of the best
     share: float  # of the way to the incumbent that is aimed at
     most: int  # labels
 
 
 @dataclass
 class ChordSearch(Search):
-    """On all chords at once, or, of long plans, on one after another."""
+    """On all chords at once; of long plans by labels, or else on one chord after another."""
 
     risk: Chords
 
     def run(self) -> Termination:
         """Search until something is proved."""
         problem = self.risk.problem
-        if problem.epochs >= LONG and problem.size > 1 and self.risk.verdict(()) is not Verdict.MET:
+        if problem.epochs >= LONG and problem.size > 1 and self.problem.verdict(()) is not Verdict.MET:
             self._tangent_plans()
             if self.best is not None:
-                if self._by_labels():
-                    return self.settled(self.ended())
-                return self._on_one_chord_after_another(problem.ends)
+                if not self._by_labels():
+                    self._on_one_chord_after_another()
+                return self.settled(self.ended())
         return super().run()
 
     def _tangent_plans(self) -> None:
@@ -95,18 +89,18 @@ class ChordSearch(Search):
         tried = (self._tangent_plan(largest / 2**half) for half in range(_HALVINGS))
         found = next(filter(None, tried), None)
         for _ in range(_TANGENTS):
-            deviation = math.sqrt(self.risk.problem.judge.loss(found.choices).variance()) if found else 0.0
+            deviation = math.sqrt(self.risk.problem.loss(found.choices).variance()) if found else 0.0
             found = self._tangent_plan(deviation) if deviation > 0 else None
 
     def _tangent_plan(self, deviation: float) -> Clustered | None:
         """A plan that the tangent at a deviation gives, if it is better than what is held."""
-        risk, held = self.risk.between(deviation, deviation), self.best
+        risk, held = Chords(self.risk.problem.between(deviation, deviation)), self.best
         search = self.on(risk)
         for assignment in self.assigned:
             if assignment.transfers >= search.cost:
                 break
             self.require_time()
-            near = Neighbourhood(risk.problem, self.prices, assignment, self.in_time)
+            near = Neighbourhood(risk.problem, assignment, self.in_time)
             risk.improve(search, near, scan=False)
         if search.best is None or search.best is held:
             return None
@@ -114,24 +108,17 @@ class ChordSearch(Search):
         return search.best
 
     def _by_labels(self) -> bool:
-        """Finish the span of least bound, or split it, until none has a bound below the incumbent.
+        """Finish the span of least bound, or split it, until none is below the incumbent; whether it is done.
 
-        Returns
-        -------
-        bool
-            Whether the search is done. If not, there are too many numbers of epochs for it, or a plan was
-            found that does not meet the target for certain, and may stand in the place of one that does.
+        If not, there are too many numbers of epochs for it, or a plan was found that does not meet the target
+        for certain, and may stand in the place of one that does.
         """
         waiting = self._pieces()
         while waiting is not None and waiting.least < self.threshold:
             bound, piece = waiting.pop()
             self.require_time()
             self.raise_bound(bound * (1 - SEARCH_TOLERANCE))
-            labels, span, length, line, better, share, most = piece
-            if not better:
-                line = labels.better(span, length, line)
-                self._wait(waiting, bound, piece._replace(line=line, better=True))
-                continue
+            labels, span, length, line, share, most = piece
             aim = min(self.threshold, bound + max(self._unit, share * (self.threshold - bound)))
             kinds, complete = labels.cheapest(span, length, line, aim, most, self.require_time)
             if kinds is not None and not self._met(labels, kinds.tolist()):
@@ -146,13 +133,13 @@ class ChordSearch(Search):
     def _pieces(self) -> BestFirst[_Piece] | None:
         """All plans that may cost less than the incumbent; None where labels are not the way."""
         problem, waiting = self.risk.problem, BestFirst[_Piece]()
-        if not (self.listed and LabelSearch.covers(problem, self.prices)):
+        if not (self.listed and LabelSearch.covers(problem)):
             return None
         for assignment in self.listed:
-            labels = LabelSearch(problem, self.prices, assignment)
+            labels = LabelSearch(problem, assignment)
             for span in itertools.pairwise(map(float, problem.ends)):
                 for length, line in enumerate(self._lines(labels, span)):
-                    piece = _Piece(labels, span, length, line, False, _AIM, _FEW_LABELS)
+                    piece = _Piece(labels, span, length, line, _AIM, _FEW_LABELS)
                     self._wait(waiting, 0.0, piece)
                 if len(waiting) > _MOST_PIECES:
                     return None
@@ -165,8 +152,7 @@ class ChordSearch(Search):
             return [piece._replace(most=GROWTH * piece.most)]
         halves = itertools.pairwise((first, (first + last) / 2, last))
         return [
-            piece._replace(span=half, line=self._lines(piece.labels, half)[piece.length], better=False)
-            for half in halves
+            piece._replace(span=half, line=self._lines(piece.labels, half)[piece.length]) for half in halves
         ]
 
     def _lines(self, labels: LabelSearch, span: Span) -> list[Line]:
@@ -181,59 +167,59 @@ class ChordSearch(Search):
 
     def _met(self, labels: LabelSearch, kinds: Sequence[int]) -> bool:
         """Make kinds the incumbent if the law certifies them."""
-        known = self.risk.problem, self.prices, labels.assignment
-        plan = cheapest_clusters(*known, kinds, 0.0, math.inf, self.in_time)
-        if plan is None or self.risk.verdict(plan.choices) is not Verdict.MET:
+        known = self.risk.problem, labels.assignment
+        plan = cheapest_clusters(*known, kinds, 0.0, self.in_time)
+        if plan is None or self.problem.verdict(plan.choices) is not Verdict.MET:
             return False
         self.accept(plan)
         return True
 
-    def _on_one_chord_after_another(self, ends: FloatArray) -> Termination:
+    def _on_one_chord_after_another(self) -> None:
         """Finish the chord of least bound, or split it, until none has a bound below the incumbent."""
-        left: list[tuple[float, float, float, int]] = []
-        self._add(left, 0.0, _FEW_NODES, ends)
-        while left and left[0][0] < self.threshold:
-            bound, first, last, effort = heapq.heappop(left)
+        waiting, ends = BestFirst[tuple[Span, int]](), self.risk.problem.ends
+        self._add(waiting, 0.0, ends.tolist(), _FEW_NODES)
+        while waiting.least < self.threshold:
+            bound, ((first, last), effort) = waiting.pop()
             self.raise_bound(bound)
-            finished, bound = self._on_chord(first, last, bound, effort)
+            finished, bound = self._on_chord((first, last), bound, effort)
             if not finished and last - first > float(ends[-1]) * _NARROWEST:
-                self._add(left, bound, 2 * effort, np.array([first, (first + last) / 2, last]))
+                self._add(waiting, bound, [first, (first + last) / 2, last], 2 * effort)
             elif not finished:
-                heapq.heappush(left, (bound, first, last, GROWTH * effort))
-        return self.settled(self.ended())
+                self._add(waiting, bound, [first, last], GROWTH * effort)
 
     def _add(
-        self, left: list[tuple[float, float, float, int]], bound: float, effort: int, ends: FloatArray
+        self, waiting: BestFirst[tuple[Span, int]], bound: float, ends: list[float], effort: int
     ) -> None:
-        """Add the chords between some deviations, each with its bound by prices if that is greater."""
-        for first, last in itertools.pairwise(map(float, ends)):
+        """Let the chords between some deviations wait, each with its bound by prices if that is greater."""
+        for span in itertools.pairwise(ends):
             self.require_time()
-            own = max(bound, self._bound_on(self.risk.between(first, last)))
+            own = max(bound, self._bound_on(self.risk.problem.between(*span)))
             if own < self.threshold:
-                heapq.heappush(left, (own, first, last, effort))
+                waiting.push(own, (span, effort))
 
-    def _bound_on(self, risk: Chords) -> float:
+    def _bound_on(self, problem: ChordedProblem) -> float:
         """No plan that satisfies the chord costs less, by the best price of gain [cost]."""
-        if not (self.cost > 0 and risk.problem.needed > 0):
+        if not (self.cost > 0 and problem.needed > 0):
             return 0.0
-        middle, least = math.log(self.cost / risk.problem.needed), math.inf
-        for assignment in self.relaxations:
-            costs = assignment.cheapest(self.prices.at(self.multiplier))
-            asked = functools.partial(_least_at_price, *risk.relaxed(assignment), costs)
-            found = golden_sections(asked, middle - _SPREAD, middle + _SPREAD, _STEPS, value=float)
-            least = min(least, max(value for _, value in found) + assignment.transfers)
-        return (least - self.paid(self.multiplier)) * (1 - SEARCH_TOLERANCE)
+        psi, allowed = problem.psi(self.multiplier), self.listed or [everything_allowed(problem)]
+        parts = [(problem.sample(item), item.cheapest(psi), item.transfers) for item in allowed]
 
-    def _on_chord(self, first: float, last: float, bound: float, effort: int) -> tuple[bool, float]:
+        def least(exponent: float) -> float:
+            price = [math.exp(exponent)]
+            return min(
+                float(length_bounds(sample, costs, price, problem.needed).min()) + transfers
+                for sample, costs, transfers in parts
+            )
+
+        middle = math.log(self.cost / problem.needed)
+        found = golden_sections(least, middle - _SPREAD, middle + _SPREAD, _STEPS, value=float)
+        return (max(value for _, value in found) - problem.paid(self.multiplier)) * (1 - SEARCH_TOLERANCE)
+
+    def _on_chord(self, span: Span, bound: float, effort: int) -> tuple[bool, float]:
         """Whether no plan below the incumbent satisfies the chord, and the least that such a plan costs."""
-        search = self.on(self.risk.between(first, last))
+        search = self.on(Chords(self.risk.problem.between(*span)))
         try:
             tasks = search.explore(search.tasks(), effort)
         finally:
             self.best, self.undecided = search.best, min(self.undecided, search.undecided)
         return not tasks, max(bound, search.lower)
-
-
-def _least_at_price(sample: Sample, required: float, costs: FloatArray, exponent: float) -> float:
-    """What plans of any length spend at least at the price of gain exp(exponent) [cost]."""
-    return float(length_bounds(sample, costs, [math.exp(exponent)], required).min())

@@ -8,20 +8,17 @@ law. Derived on the page "Optima under the law" (``exact``), under "Normal incre
 
 import functools
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from scipy import special
 
-from depl.models.exact.choices import Configuration
 from depl.models.exact.counted import Counted
-from depl.models.exact.law_judge import LawJudge, Moments
+from depl.models.exact.law_problem import LawProblem
 from depl.models.exact.sampled import CountedProblem
 from depl.models.exact.search import Search
 from depl.models.foundation.tolerances import sum_rounding
 from depl.models.problem.laws import FloatArray
-from depl.models.risk.verdicts import Verdict
 
 _CHORDS = 24
 """Chords of the square root: set by hand. A plan may fall short by z largest / (4 times 24) on the first
@@ -35,30 +32,23 @@ is off by 6e-17, too much next to 1."""
 
 
 @dataclass(frozen=True, eq=False)
-class ChordedProblem(CountedProblem):
-    """Problem (2)-(6) with normal or certain increments; see the module's docstring.
-
-    Attributes
-    ----------
-    judge : LawJudge
-    moments : Moments
-    span : tuple of float, optional
-        Two deviations: only the chord between them, or the tangent where they are one [loss].
-    """
-
-    judge: LawJudge
-    moments: Moments
-    span: tuple[float, float] | None = None
+class ChordedProblem(LawProblem, CountedProblem):
+    """Problem (2)-(6) with normal or certain increments; see the module's docstring."""
 
     @functools.cached_property
     def ends(self) -> FloatArray:
         """Standard deviations between which the root is replaced by its chord, from 0 to the largest."""
-        if self.span is not None:
-            return np.array(self.span)
         per_epoch = self.moments.variances.max(axis=(1, 2), initial=0.0)
         per_epoch = per_epoch + self.moments.switch_variances.max(axis=(1, 2), initial=0.0)
         largest = math.sqrt(float(per_epoch.sum())) * (1 + _CAUTION)
         return np.linspace(0.0, largest, _CHORDS + 1) if largest > 0 else np.array([0.0, 1.0])
+
+    def between(self, first: float, last: float) -> "ChordedProblem":
+        """With the chord between two standard deviations alone, or the tangent at one [loss]."""
+        other, own = ChordedProblem(self.instance, self.seed), {"gains", "switch_losses", "_slopes"}
+        vars(other).update({name: known for name, known in vars(self).items() if name not in own})
+        vars(other)["ends"] = np.array([first, last])
+        return other
 
     @property
     def size(self) -> int:
@@ -92,10 +82,6 @@ class ChordedProblem(CountedProblem):
         slopes = self._slopes * self.moments.switch_variances[..., None]
         return np.ascontiguousarray(self.moments.losses[..., None] + slopes)
 
-    def misses(self, choices: Sequence[Configuration]) -> int:
-        """None of the chords if the plan is certified to meet the target, and may end so; otherwise all."""
-        return 0 if self.judge.verdict(choices) is Verdict.MET else self.size
-
     @functools.cached_property
     def safety(self) -> float:
         """z, rounded down."""
@@ -114,14 +100,6 @@ class Chords(Counted):
 
     problem: ChordedProblem
 
-    def verdict(self, choices: Sequence[Configuration]) -> Verdict:
-        """What is certified."""
-        return self.problem.judge.verdict(choices)
-
     def why_infeasible(self, search: Search) -> str:
         """In terms of the law."""
-        return self.problem.judge.why_infeasible(search)
-
-    def between(self, first: float, last: float) -> "Chords":
-        """On the chord between two standard deviations alone, or on the tangent at one [loss]."""
-        return Chords(replace(self.problem, span=(first, last)))
+        return self.problem.why_infeasible(search.listed)

@@ -16,7 +16,6 @@ import numpy as np
 
 from depl.models.exact.assignments import Assignment
 from depl.models.exact.choices import Choices, Configuration
-from depl.models.exact.prices import Prices
 from depl.models.problem.allocation import allocate
 from depl.models.problem.laws import FloatArray
 
@@ -41,9 +40,8 @@ class Clustered:
 def costed(problem: Choices, positions: Sequence[int]) -> Clustered | None:
     """The plan with the configurations at these positions; None if it cannot keep the time limits."""
     choices = tuple(problem.configurations[g] for g in positions)
-    target = problem.instance.target
     loads = [problem.loads[k][g] for k, g in enumerate(positions)]
-    allocation = allocate(loads, target.maximum_time, target.round_deadline)
+    allocation = allocate(loads, problem.maximum_time, problem.instance.target.round_deadline)
     if not allocation.feasible:
         return None
     return Clustered(choices, problem.transfers(choices) + allocation.cost, allocation.multiplier)
@@ -51,15 +49,13 @@ def costed(problem: Choices, positions: Sequence[int]) -> Clustered | None:
 
 def cheapest_clusters(
     problem: Choices,
-    prices: Prices,
     assignment: Assignment,
     kinds: Sequence[int],
     multiplier: float,
-    cutoff: float,
     proceed: Callable[[], bool] = lambda: True,
     most: int | None = None,
 ) -> Clustered | None:
-    """Cheapest options of a sequence of kinds, or None if no choice is feasible and below ``cutoff``.
+    """Cheapest options of a sequence of kinds, or None if no choice is feasible.
 
     The multiplier is a first guess of lam. ``proceed`` is asked before every choice, as there may be
     exponentially many; once it says no, or ``most`` were tried, the best so far is returned, and nothing is
@@ -67,21 +63,19 @@ def cheapest_clusters(
     """
     options = [assignment.options[kind] for kind in kinds]
     if all(len(row) == 1 for row in options):
-        plan = costed(problem, [row[0] for row in options])
-        return plan if plan is not None and plan.cost < cutoff else None
-    best, lower, reference = _alternate(problem, prices, assignment, options, multiplier)
-    if best is None:
-        return None
-    cutoff = min(cutoff, best.cost)
-    if lower < cutoff - _ROUNDING * abs(cutoff):
-        near = _near(prices, reference, options, lambda: cutoff - lower)
-        for positions in itertools.islice(near, most):
-            if not proceed():
-                break
-            plan = costed(problem, positions)
-            if plan is not None and plan.cost < cutoff:
-                best, cutoff = plan, plan.cost
-    return best if best.cost <= cutoff else None
+        return costed(problem, [row[0] for row in options])
+    best, lower, reference = _alternate(problem, assignment, options, multiplier)
+    if best is None or lower >= best.cost - _ROUNDING * abs(best.cost):
+        return best
+    held = best
+    near = _near(problem, reference, options, lambda: held.cost - lower)
+    for positions in itertools.islice(near, most):
+        if not proceed():
+            break
+        plan = costed(problem, positions)
+        if plan is not None and plan.cost < held.cost:
+            held = plan
+    return held
 
 
 def smallest(values: FloatArray, options: list[tuple[int, ...]]) -> list[int]:
@@ -90,27 +84,25 @@ def smallest(values: FloatArray, options: list[tuple[int, ...]]) -> list[int]:
 
 
 def _alternate(
-    problem: Choices,
-    prices: Prices,
-    assignment: Assignment,
-    options: list[tuple[int, ...]],
-    multiplier: float,
+    problem: Choices, assignment: Assignment, options: list[tuple[int, ...]], multiplier: float
 ) -> tuple[Clustered | None, float, float]:
     """A good plan, a lower bound of all with these kinds, and the price of time that gave it."""
-    limit = prices.maximum_time
-    best = costed(problem, smallest(prices.fastest, options))
+    limit = problem.maximum_time
+    best = costed(problem, smallest(problem.costs.fastest, options))
     multiplier = 0.0 if limit is None else multiplier
     lower, reference = -math.inf, multiplier
+    if best is None:
+        return None, lower, reference
     low, high = 0.0, math.inf  # prices of time at which the cheapest options are too slow, and fast enough
-    for _ in range(_ROUNDS if best is not None else 0):
-        values = prices.at(multiplier)
+    for _ in range(_ROUNDS):
+        values = problem.psi(multiplier)
         positions = smallest(values, options)
-        charge = 0.0 if limit is None else multiplier * limit
-        bound = math.fsum([assignment.transfers, -charge, *(values[k, g] for k, g in enumerate(positions))])
+        spent = (values[k, g] for k, g in enumerate(positions))
+        bound = math.fsum([assignment.transfers, -problem.paid(multiplier), *spent])
         if bound > lower:
             lower, reference = bound, multiplier
         plan = costed(problem, positions)
-        if plan is not None and (best is None or plan.cost < best.cost):
+        if plan is not None and plan.cost < best.cost:
             best = plan
         if plan is not None and plan.multiplier == multiplier:
             break
@@ -123,7 +115,7 @@ def _alternate(
             multiplier = plan.multiplier
         elif high < math.inf:
             multiplier = 0.5 * (low + high)
-        elif best is not None and limit:  # cost / limit: all time costs as much as the plan
+        elif limit:  # cost / limit: all time costs as much as the plan
             multiplier = max(2 * low, best.multiplier) or best.cost / limit
         if not low < multiplier < high:
             break
@@ -131,7 +123,7 @@ def _alternate(
 
 
 def _near(
-    prices: Prices, multiplier: float, options: list[tuple[int, ...]], slack: Callable[[], float]
+    problem: Choices, multiplier: float, options: list[tuple[int, ...]], slack: Callable[[], float]
 ) -> Iterator[list[int]]:
     """Every choice, up to exchanges among equal epochs, whose extra price is within ``slack``.
 
@@ -139,15 +131,17 @@ def _near(
     the time between two choices grows with the number of epochs and options only. ``slack`` may fall
     on the way.
     """
-    values = prices.at(multiplier)
+    values, costs = problem.psi(multiplier), problem.costs
+    # less of any of these never costs more
+    loads = np.stack([costs.work, costs.price, costs.communication, -costs.capacity])
     groups: dict[object, list[int]] = {}
     for k, row in enumerate(options):
         at = list(row)
-        groups.setdefault((row, prices.loads[:, k, at].tobytes()), []).append(k)
+        groups.setdefault((row, loads[:, k, at].tobytes()), []).append(k)
     members: list[tuple[list[int], list[int], list[float]]] = []
     for epochs in groups.values():
         k = epochs[0]
-        chosen = _undominated(prices.loads[:, k], options[k])
+        chosen = _undominated(loads[:, k], options[k])
         chosen.sort(key=lambda g, k=k: -float(values[k, g]))  # type: ignore[misc]  # the least completes all
         members.append((epochs, chosen, [float(values[k, g] - values[k, chosen[-1]]) for g in chosen]))
     # The last one changes fastest: the one where another option costs least.

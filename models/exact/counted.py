@@ -7,8 +7,8 @@ sums of `SampledProblem`, so that rounding in the search decides nothing. In the
 out (`root_bounds`): weaker, but `depl check` proves it again without a search.
 """
 
+import contextlib
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
 
@@ -16,21 +16,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from depl.models.exact import kernels
-from depl.models.exact.assignments import Assignment, make_sample
-from depl.models.exact.choices import Configuration
+from depl.models.exact.assignments import Assignment
+from depl.models.exact.clusters import Clustered
 from depl.models.exact.first_plans import LONG, Neighbourhood
 from depl.models.exact.kernels import Sample, priced_prefixes
 from depl.models.exact.listing import enumerate_on_scenarios
-from depl.models.exact.reasons import infeasibility_reason
+from depl.models.exact.reasons import why_infeasible
 from depl.models.exact.root_bounds import certificate_in_time
 from depl.models.exact.sampled import CountedProblem, SampledProblem
 from depl.models.exact.search import Risk, Search, Task
 from depl.models.exact.subproblem import Priced, Subproblem
+from depl.models.foundation.deadline import OutOfTimeError
 from depl.models.foundation.search import golden_sections
 from depl.models.foundation.tolerances import SEARCH_TOLERANCE
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import FloatArray
-from depl.models.risk.verdicts import Verdict
 from depl.models.scenarios.draws import draw_scenarios
 from depl.models.solving.defaults import DEFAULT_SCENARIOS
 from depl.models.solving.limits import Limits
@@ -66,6 +66,15 @@ _MOST_CELLS = 512
 and take twice the time and memory for the table."""
 
 
+def first_plan(problem: CountedProblem, limits: Limits) -> Clustered | None:
+    """A good plan without a proof; what is found by the end of the time will do."""
+    search = Search(Counted(problem), replace(limits, progress=None))
+    with contextlib.suppress(OutOfTimeError):
+        search.build()
+        search.risk.first_plans(search)
+    return search.best
+
+
 def scenario_search(instance: Instance, limits: Limits) -> Outcome:
     """Cheapest plan under scenarios by exact search; proves optimality and infeasibility.
 
@@ -99,18 +108,13 @@ class Counted(Risk):
     nodes_per_leaf = 1
     _best_gain: float = field(default=-math.inf, init=False)
 
-    def verdict(self, choices: Sequence[Configuration]) -> Verdict:
-        """By the sums of gains."""
-        met = self.problem.misses(choices) <= self.problem.allowed
-        return Verdict.MET if met else Verdict.VIOLATED
-
     def first_plans(self, search: Search) -> None:
         """Plans with at most one change of kind, or from a price of gain, under every assignment."""
         for assignment in search.assigned:
             if assignment.transfers >= search.cost:
                 break
             search.require_time()
-            near = Neighbourhood(self.problem, search.prices, assignment, search.in_time)
+            near = Neighbourhood(self.problem, assignment, search.in_time)
             if self.problem.epochs >= LONG:
                 self.improve(search, near, scan=False)
             if self.problem.epochs <= _LONGEST_SCANNED or search.best is None:
@@ -122,7 +126,7 @@ class Counted(Risk):
         for _ in range(_STARTS):
             search.require_time()
             kinds = near.one_switch(multiplier, search.cost) if scan else near.priced(multiplier)
-            plan = None if kinds is None else near.costed(kinds, multiplier, math.inf)
+            plan = None if kinds is None else near.costed(kinds, multiplier)
             if plan is not None:
                 search.accept(plan)
             if kinds is None or (plan is not None and plan.multiplier == multiplier):
@@ -131,7 +135,7 @@ class Counted(Risk):
 
     def relaxed(self, assignment: Assignment) -> tuple[Sample, float]:
         """All scenarios, in order."""
-        return make_sample(self.problem, assignment, np.arange(self.problem.size)), self.problem.needed
+        return self.problem.sample(assignment), self.problem.needed
 
     def subproblem(
         self, search: Search, task: Task, multipliers: tuple[float, ...], effort: int
@@ -139,14 +143,14 @@ class Counted(Risk):
         """Scenarios that the incumbent meets least are looked at first."""
         del effort
         met = np.zeros(self.problem.size) if search.best is None else self.problem.gain(search.best.choices)
-        known = self.problem, search.prices, task.assignment, task.length, multipliers, search.threshold
+        known = self.problem, task.assignment, task.length, multipliers, search.threshold
         found = CountedSubproblem(*known, np.argsort(met, kind="stable"))
         self._best_gain = max(self._best_gain, found.most_gain)
         return found
 
     def why_infeasible(self, search: Search) -> str:
         """With what no plan exceeds in enough scenarios."""
-        return infeasibility_reason(self.problem, search.prices, search.listed, self._best_gain)
+        return why_infeasible(self.problem, self._best_gain, search.listed)
 
 
 @dataclass(eq=False)
@@ -174,7 +178,7 @@ class CountedSubproblem(Subproblem):
 
     def _charge(self) -> None:
         problem = self.problem
-        self._sample = make_sample(problem, self.assignment, self.hardest, self.length)
+        self._sample = problem.sample(self.assignment).ordered(self.hardest, self.length)
         scale = float(np.abs(self._sample.gains).max(axis=1).sum(axis=0).max(initial=0.0))
         self._sample = self._sample._replace(needed=problem.needed - _GAIN_SLACK * max(1.0, scale))
         super()._charge()
@@ -195,10 +199,9 @@ class CountedSubproblem(Subproblem):
 
     def _first_gain(self, kind: int) -> FloatArray:
         """Of a first epoch of that kind, with what its switch loses."""
-        sample, after = self._sample, self._sample.models[kind]
-        lost = sample.first_model not in (-1, after)
-        loss = sample.switch_losses[0, sample.first_model, after] if lost else 0.0
-        return np.asarray(sample.gains[0, kind] - loss)
+        sample = self._sample
+        lost = sample.switch_losses[0, sample.first_model, sample.models[kind]]
+        return np.asarray(sample.gains[0, kind] - lost)
 
     def _root_gain(self, table: kernels.SinglePrecision) -> float:
         """What no plan within the first limit exceeds in S - p scenarios."""
@@ -239,7 +242,7 @@ class CountedSubproblem(Subproblem):
     def _best_price(self) -> Priced | None:
         """The charge at the price of gain that leaves least room; None if no mean gain is required."""
         costs = self._cost_row(self.multipliers[0])
-        paid = self.multipliers[0] * (self.prices.maximum_time or 0.0)
+        paid = self.problem.paid(self.multipliers[0])
         mean = self._sample._replace(
             gains=self._sample.gains.mean(axis=-1, keepdims=True),
             switch_losses=self._sample.switch_losses.mean(axis=-1, keepdims=True),

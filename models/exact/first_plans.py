@@ -13,16 +13,15 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from depl.models.exact.assignments import Assignment, kind_gains, make_sample
+from depl.models.exact.assignments import Assignment
 from depl.models.exact.clusters import Clustered, cheapest_clusters
-from depl.models.exact.kernels import Booleans, Integers, Sample, interpreted, one_switch_scan
-from depl.models.exact.prices import Prices
+from depl.models.exact.kernels import Integers, Sample, interpreted, one_switch_scan
 from depl.models.exact.sampled import CountedProblem
 from depl.models.foundation.deadline import OutOfTimeError, keep_time
 from depl.models.foundation.tolerances import TIME_TOLERANCE
 from depl.models.problem.laws import FloatArray
+from depl.models.risk.verdicts import Verdict
 
 LONG = 100
 """Epochs from which a priced plan is sought: set by hand. Below, plans with one switch are as good,
@@ -45,29 +44,18 @@ search that starts from it needs no better one; above, labels mostly help."""
 _CHOICES = 200
 """Choices of clusters tried for a sequence: all mixtures of two up to 199 epochs; a good plan is enough."""
 
-_PIECE = 20_000_000
-"""Gains of single scenarios that are summed at most between two looks at the time: set by hand, 0.02 seconds
-if all are, of which most are not as their plans cost too much, and half a second while kernels are not yet
-compiled. Fewer cost calls, more make limits coarser."""
-
-_COMPARED = 16
-"""Gains that could be summed in the time in which the cost of a plan is compared, which is done for all."""
+_PIECE = 50
+"""Numbers of epochs that are looked at between two looks at the time: set by hand, half a second with a
+thousand epochs and scenarios. Fewer cost calls, more make limits coarser."""
 
 
 @dataclass
 class Neighbourhood:
-    """Plans of one assignment.
-
-    Attributes
-    ----------
-    proceed : callable
-        Says no when time is up; what is held by then is good, and less proved.
-    """
+    """Plans of one assignment."""
 
     problem: CountedProblem
-    prices: Prices
     assignment: Assignment
-    proceed: Callable[[], bool] = lambda: True
+    proceed: Callable[[], bool] = lambda: True  # no once time is up; what is held by then will do
 
     @cached_property
     def largest_gain(self) -> float:
@@ -77,8 +65,8 @@ class Neighbourhood:
     @cached_property
     def _sample(self) -> Sample:
         """Scenarios of little gain first."""
-        order = np.argsort(kind_gains(self.problem, self.assignment).sum(axis=(0, 1)), kind="stable")
-        return make_sample(self.problem, self.assignment, order)
+        sample = self.problem.sample(self.assignment)
+        return sample.ordered(np.argsort(sample.gains.sum(axis=(0, 1)), kind="stable"))
 
     @cached_property
     def _summed(self) -> Sample:
@@ -89,8 +77,8 @@ class Neighbourhood:
 
         If time is over, of those that were looked at; one of K_max epochs is, in any case.
         """
-        psi, limit = self.assignment.cheapest(self.prices.at(multiplier)), self.prices.maximum_time
-        charge = self.assignment.transfers - (multiplier * limit if limit is not None else 0.0)
+        psi = self.assignment.cheapest(self.problem.psi(multiplier))
+        charge = self.assignment.transfers - self.problem.paid(multiplier)
         # Excluded epochs get a price beyond all others, so that differences of sums stay numbers.
         ceiling = 1e6 * (1.0 + float(psi[np.isfinite(psi)].max(initial=0.0)))
         costs = np.where(np.isinf(psi), ceiling, psi)
@@ -98,7 +86,7 @@ class Neighbourhood:
 
     def priced(self, multiplier: float) -> Sequence[int] | None:
         """Kinds of a cheap plan by one price of gain, at a price of time; None if that finds none."""
-        return priced_plan(self._sample, self.assignment.cheapest(self.prices.at(multiplier)), self.proceed)
+        return priced_plan(self._sample, self.assignment.cheapest(self.problem.psi(multiplier)), self.proceed)
 
     def fastest(self, needed: float) -> tuple[float, Sequence[int]] | None:
         """Time and kinds of the fastest plan of one change of kind at most that gains ``needed``.
@@ -106,7 +94,7 @@ class Neighbourhood:
         In all scenarios but those that may miss. T_max does not count, the round deadline does; None if there
         is no such plan.
         """
-        times = self.assignment.cheapest(self.prices.fastest)
+        times = self.assignment.cheapest(self.problem.costs.fastest)
         excluded = 1e6 * (1.0 + float(times[np.isfinite(times)].sum()))
         costs, sample = np.where(np.isinf(times), excluded, times), self._summed._replace(needed=needed)
         kinds = self._one_switch(sample, costs, 0.0, excluded / 2)
@@ -115,17 +103,15 @@ class Neighbourhood:
 
     def in_time(self, needed: float) -> bool:
         """Whether a plan of one change of kind at most, in time, gains ``needed`` so."""
-        limit, found = self.prices.maximum_time, self.fastest(needed)
+        limit, found = self.problem.maximum_time, self.fastest(needed)
         return found is not None and (limit is None or found[0] <= limit * (1 + TIME_TOLERANCE))
 
-    def costed(self, kinds: Sequence[int], multiplier: float, cutoff: float) -> Clustered | None:
-        """The plan with its cheapest clusters, if it is feasible and costs less than ``cutoff``."""
-        plan = cheapest_clusters(
-            self.problem, self.prices, self.assignment, kinds, multiplier, cutoff, self.proceed, _CHOICES
-        )
-        if plan is None or self.problem.misses(plan.choices) > self.problem.allowed:
-            return None
-        return plan
+    def costed(self, kinds: Sequence[int], multiplier: float) -> Clustered | None:
+        """The plan with its cheapest clusters, if it is feasible."""
+        known = self.problem, self.assignment
+        plan = cheapest_clusters(*known, kinds, multiplier, self.proceed, _CHOICES)
+        met = plan is not None and self.problem.verdict(plan.choices) is Verdict.MET
+        return plan if met else None
 
     @staticmethod
     def _one_switch(
@@ -135,9 +121,7 @@ class Neighbourhood:
 
         Looked for in pieces, from the shortest plans on.
         """
-        found, totals, (longest, kinds) = np.zeros(4, dtype=np.int64), _summed(costs), costs.shape
-        size = (_COMPARED + sample.gains.shape[-1]) * kinds**2 * (longest + 1)
-        step, start = max(_PIECE // size, 1), 1
+        found, totals, longest, start = np.zeros(4, dtype=np.int64), _summed(costs), len(costs), 1
         while start <= longest:
             try:
                 keep_time()
@@ -147,7 +131,7 @@ class Neighbourhood:
                 if found[0]:
                     break
                 start = longest
-            stop = min(start + step, longest + 1)
+            stop = min(start + _PIECE, longest + 1)
             cutoff = one_switch_scan(sample, totals, charge, cutoff, found, start, stop)
             start = stop
         length, split, first, second = (int(value) for value in found)
@@ -159,14 +143,7 @@ def priced_plan(
 ) -> list[int] | None:
     """Kinds of a cheap plan that gains enough; None if no price gives one.
 
-    Parameters
-    ----------
-    sample : Sample
-        Not summed.
-    costs : float array (K, J)
-        psi of each kind at each epoch; infinite excludes it.
-    proceed : callable
-        Says no when time is up; what is held by then is returned.
+    ``costs`` are psi of each kind at each epoch, (K, J); infinite excludes it.
     """
     cheapest, price = _enough_by_price(sample, costs, proceed)
     if cheapest is None:
@@ -183,13 +160,12 @@ def _enough_by_price(
     sample: Sample, costs: FloatArray, proceed: Callable[[], bool]
 ) -> tuple[Integers | None, float]:
     """The cheapest sequence at the least price at which it gains enough, if any, and that price."""
-    gains, losses = sample.gains.mean(axis=-1), sample.switch_losses.mean(axis=-1)
-    idle = 0.0 if sample.needed > 0 else np.inf
+    gains, losses = (part.mean(axis=-1, keepdims=True) for part in sample[:2])
+    mean = sample._replace(gains=gains, switch_losses=losses)
 
     def at(price: float) -> Integers:
         kinds = np.empty(len(costs), dtype=np.int64)
-        rules = sample.may_follow, sample.models, sample.first_model
-        return kinds[: _cheapest_sequence(gains, losses, *rules, costs, price, kinds, sample.may_end, idle)]
+        return kinds[: _cheapest_sequence(mean, costs, price, kinds)]
 
     known, greatest = costs[np.isfinite(costs)], float(np.abs(gains).max())
     low, high = 0.0, max(float(known.max(initial=0.0)), 1e-300) / max(greatest, 1e-300)
@@ -215,14 +191,11 @@ def _enough_by_price(
 def gained(sample: Sample, kinds: Integers) -> FloatArray:
     """Gain of a sequence in every scenario, shape (S,); minus infinity after a forbidden switch or end."""
     places, models = np.arange(len(kinds)), sample.models[kinds]
-    total = sample.gains[places, kinds].sum(axis=0)
     before = np.concatenate([[sample.first_model], models[:-1]])[: len(models)]
-    changed = np.flatnonzero((before != models) & (before >= 0))
-    ends = sample.may_end[models[-1]] if len(models) else True
-    if not (ends and sample.may_follow[before[changed], models[changed]].all()):
+    if not (sample.may_follow[before, models].all() and sample.may_end[models[-1:]].all()):
         return np.full(sample.gains.shape[-1], -math.inf)
-    losses = sample.switch_losses[changed, before[changed], models[changed]].sum(axis=0)
-    return np.asarray(total - losses, dtype=float)
+    losses = sample.switch_losses[places, before, models].sum(axis=0)
+    return np.asarray(sample.gains[places, kinds].sum(axis=0) - losses, dtype=float)
 
 
 def _enough(sample: Sample, kinds: Integers) -> bool:
@@ -309,70 +282,33 @@ def _traced(trail: list[tuple[Integers, Integers]], place: int) -> list[int]:
 
 
 @interpreted
-def _cheapest_before(
-    value: FloatArray,
-    epoch: int,
-    after: int,
-    first_model: int,
-    price: float,
-    switch_losses: FloatArray,
-    may_follow: Booleans,
-) -> tuple[int, float]:
-    """The model before an epoch that is trained on ``after``, and the least value with the switch from it."""
-    best, least = after, np.inf
-    for before in range(value.size):
-        if epoch == 0 and before != (first_model if first_model >= 0 else after):
-            continue
-        total = value[before] if epoch > 0 else 0.0
-        if before != after:
-            if not may_follow[before, after]:
-                continue
-            total += price * switch_losses[epoch, before, after]
-        if total < least:
-            best, least = before, total
-    return best, least
+def _cheapest_sequence(sample: Sample, costs: FloatArray, price: float, kinds: Integers) -> int:
+    """Length of the sequence of least cost less price times mean gain; its kinds are put into ``kinds``.
 
-
-@interpreted
-def _cheapest_sequence(
-    gains: FloatArray,
-    switch_losses: FloatArray,
-    may_follow: Booleans,
-    models: NDArray[np.intp],
-    first_model: int,
-    costs: FloatArray,
-    price: float,
-    kinds: Integers,
-    may_end: Booleans,
-    idle: float,
-) -> int:
-    """Length of the sequence of least cost less price times gain; its kinds are put into ``kinds``.
-
-    None at all counts ``idle``: infinite where the plan without an epoch is none although nothing has to be
-    gained.
+    None at all costs nothing, but is no plan where nothing has to be gained, as it would have been one.
     """
     length, count = costs.shape
-    many = may_follow.shape[0]
-    value, following = np.full(many, np.inf), np.empty(many)
+    many = len(sample.may_end)
+    value, following = np.full(many + 1, np.inf), np.empty(many)
+    value[sample.first_model] = 0.0
     chosen = np.full((length, many), -1, dtype=np.int64)  # kind of an epoch by its model
     origin = np.full((length, many), -1, dtype=np.int64)  # model before it
-    best, best_length, best_model = idle, 0, -1
+    best, best_length, model = 0.0 if sample.needed > 0 else np.inf, 0, -1
     for k in range(length):
         following[:] = np.inf
         for j in range(count):
-            if costs[k, j] < np.inf:
-                after = models[j]
-                before, ahead = _cheapest_before(
-                    value, k, after, first_model, price, switch_losses, may_follow
-                )
-                if ahead + costs[k, j] - price * gains[k, j] < following[after]:
-                    following[after] = ahead + costs[k, j] - price * gains[k, j]
-                    chosen[k, after], origin[k, after] = j, before
-        value[:] = following
-        for model in range(many):
-            if value[model] < best and may_end[model]:
-                best, best_length, best_model = value[model], k + 1, model
-    model = best_model
+            after = sample.models[j]
+            for before in range(many + 1):
+                if sample.may_follow[before, after]:
+                    total = value[before] + price * sample.switch_losses[k, before, after, 0]
+                    total = total + costs[k, j] - price * sample.gains[k, j, 0]
+                    if total < following[after]:
+                        following[after], chosen[k, after], origin[k, after] = total, j, before
+        value[:] = np.inf
+        for after in range(many):
+            value[after] = following[after]
+            if value[after] < best and sample.may_end[after]:
+                best, best_length, model = value[after], k + 1, after
     for k in range(best_length - 1, -1, -1):
         kinds[k] = chosen[k, model]
         model = origin[k, model]

@@ -2,6 +2,7 @@
 
 The same functions run uncompiled when NUMBA_DISABLE_JIT=1, with the same results: every operation that rounds
 is done in double precision in a fixed order. Only the table is stored in single precision, rounded upward.
+Where no model is trained before the first epoch, M stands for one that all may follow at no loss.
 """
 
 from collections.abc import Callable
@@ -41,24 +42,29 @@ class Sample(NamedTuple):
     """
 
     gains: FloatArray  # of an epoch of a kind, (K, J, S)
-    switch_losses: FloatArray  # (K, M, M, S)
-    may_follow: Booleans  # (M, M)
+    switch_losses: FloatArray  # after a model or none, (K, M + 1, M, S)
+    may_follow: Booleans  # (M + 1, M)
     models: NDArray[np.intp]  # of each kind, (J,)
-    first_model: int  # before epoch 1; -1 for none
+    first_model: int  # before epoch 1
     needed: float
     allowed: int
     may_end: Booleans  # models with which a plan may end, (M,)
+
+    def ordered(self, order: NDArray[np.intp], length: int | None = None) -> "Sample":
+        """The first epochs, with the scenarios in another order."""
+        gains, losses = (np.ascontiguousarray(part[:length][..., order]) for part in self[:2])
+        return self._replace(gains=gains, switch_losses=losses)
 
 
 class Laws(NamedTuple):
     """Prefixes judged by the transforms of their tilted laws; see `depl.models.exact.law_completions`."""
 
-    transforms: ComplexArray  # of an epoch of a kind after a model or none (the last row), (K, M + 1, J, F)
+    transforms: ComplexArray  # of an epoch of a kind after a model or none, (K, M + 1, J, F)
     clipped: ComplexArray  # the same without rises of the loss
     rises: Integers  # (K, M + 1, J)
-    may_follow: Booleans  # (M, M)
+    may_follow: Booleans  # (M + 1, M)
     models: NDArray[np.intp]  # of each kind, (J,)
-    first_model: int  # before epoch 1; -1 for none
+    first_model: int  # before epoch 1
     norms: FloatArray  # of the rows of the table, (K + 1, M, cells)
     least: Integers  # cells without which no completion stays within the budget, (K + 1, M)
     tops: Integers  # largest change of the loss along the path, in steps, (K + 1,); changed by `descend`
@@ -95,7 +101,7 @@ def reachable_gains(sample: Sample, steps: Integers, cells: int) -> SinglePrecis
     `UNREACHABLE` where the budget does not last. Layer 0 is left empty.
     """
     length, kinds, size = sample.gains.shape
-    count = sample.switch_losses.shape[1]
+    count = len(sample.may_end)
     table = np.full((length + 1, count, cells, size), UNREACHABLE, dtype=np.float32)
     for model in range(count):
         if sample.may_end[model]:
@@ -113,7 +119,8 @@ def reachable_gains(sample: Sample, steps: Integers, cells: int) -> SinglePrecis
                     if before == after:
                         _keep_larger(table[k, before, b], best[after])
                     elif sample.may_follow[before, after]:
-                        _switched(table[k, before, b], best[after], sample.switch_losses[k, before, after])
+                        losses = sample.switch_losses[k, before, after]
+                        _switched(table[k, before, b], best[after], losses)
     return table
 
 
@@ -187,26 +194,21 @@ def priced_prefixes(sample: Sample, costs: FloatArray, gain_price: float) -> Flo
     that length exists; row 0 is 0.
     """
     length, kinds, size = sample.gains.shape
-    count = sample.switch_losses.shape[1]
+    count = len(sample.may_end)
     least = np.full((length + 1, size), np.inf)
     least[0] = 0.0
-    now = np.full((count, size), np.inf)
-    if sample.first_model >= 0:
-        now[sample.first_model] = 0.0
-    following = np.empty((count, size))
+    now, following = np.full((count + 1, size), np.inf), np.empty((count, size))
+    now[sample.first_model] = 0.0
     for k in range(length):
+        following[:] = np.inf
         for after in range(count):
-            following[after] = np.inf
-            if k == 0 and sample.first_model < 0:
-                following[after] = 0.0
-            else:
-                _arrive(following[after], now, sample, k, after, gain_price)
+            _arrive(following[after], now, sample, k, after, gain_price)
         now[:] = np.inf
         for j in range(kinds):
             if costs[k, j] < np.inf:
-                row, before = now[sample.models[j]], following[sample.models[j]]
+                row, arrived = now[sample.models[j]], following[sample.models[j]]
                 for s in range(size):
-                    value = before[s] + (costs[k, j] - gain_price * sample.gains[k, j, s])
+                    value = arrived[s] + (costs[k, j] - gain_price * sample.gains[k, j, s])
                     row[s] = min(row[s], value)
         for after in range(count):
             if sample.may_end[after]:
@@ -225,16 +227,15 @@ def one_switch_scan(
     and ``charge`` added to all costs (transfers less lam T_max). If there is one below the cutoff, ``found``
     becomes its length, epochs before the switch, kind before and kind after.
     """
-    kinds = costs.shape[1]
+    kinds, may_follow = costs.shape[1], sample.may_follow
     best = cutoff
     for length in range(start, stop):
         for first in range(kinds):
             begun = sample.models[first]
-            if sample.first_model >= 0 and not sample.may_follow[sample.first_model, begun]:
-                continue
             for second in range(kinds):
                 ending = sample.models[second]
-                if not (sample.may_end[ending] and sample.may_follow[begun, ending]):
+                follows = may_follow[sample.first_model, begun] and may_follow[begun, ending]
+                if not (follows and sample.may_end[ending]):
                     continue
                 last = length if first == second else length - 1
                 for split in range(last, last - 1 if first == second else 0, -1):
@@ -253,25 +254,23 @@ def _at_least(value: float) -> np.float32:
 
 
 @compiled
-def _raise_to(best: SinglePrecision, rest: SinglePrecision, gain: FloatArray) -> None:
-    for s in range(best.size):
-        value = np.float64(rest[s]) + gain[s]
-        rounded = _at_least(value)
-        best[s] = rounded if rounded > best[s] else best[s]
+def _raise_to(row: SinglePrecision, rest: SinglePrecision, gain: FloatArray) -> None:
+    for s in range(row.size):
+        value = _at_least(np.float64(rest[s]) + gain[s])
+        row[s] = value if value > row[s] else row[s]
+
+
+@compiled
+def _switched(row: SinglePrecision, best: SinglePrecision, loss: FloatArray) -> None:
+    for s in range(row.size):
+        value = _at_least(np.float64(best[s]) - loss[s])
+        row[s] = value if value > row[s] else row[s]
 
 
 @compiled
 def _keep_larger(row: SinglePrecision, best: SinglePrecision) -> None:
     for s in range(row.size):
         row[s] = best[s] if best[s] > row[s] else row[s]
-
-
-@compiled
-def _switched(row: SinglePrecision, best: SinglePrecision, loss: FloatArray) -> None:
-    for s in range(row.size):
-        value = np.float64(best[s]) - loss[s]
-        rounded = _at_least(value)
-        row[s] = rounded if rounded > row[s] else row[s]
 
 
 @interpreted
@@ -302,7 +301,7 @@ def _expand(
     count = 0
     for kind in range(kinds):
         model = risk.models[kind]
-        if (before >= 0 and not risk.may_follow[before, model]) or not affordable(charges, depth, kind):
+        if not (risk.may_follow[before, model] and affordable(charges, depth, kind)):
             continue
         left = charges.limits[0] - charges.spent[0, depth + 1] - charges.rest[0, depth + 1]
         cell = min(int(left * scale + CELL_ROUNDING), table.shape[2] - 1)
@@ -335,7 +334,7 @@ def _enter(risk: Any, now: Any, following: Any, depth: int, before: int, kind: i
         gains, after = risk.gains[depth, kind], risk.models[kind]
         for s in range(len(now)):
             following[s] = now[s] + gains[s]
-        if before >= 0 and before != after:
+        if before != after:
             losses = risk.switch_losses[depth, before, after]
             for s in range(len(now)):
                 following[s] -= losses[s]
@@ -345,12 +344,12 @@ def _enter(risk: Any, now: Any, following: Any, depth: int, before: int, kind: i
 def _misses(risk: Sample, rest: SinglePrecision, now: FloatArray, depth: int, before: int, kind: int) -> bool:
     """Whether too many scenarios cannot reach the target after a child, whatever follows."""
     after, gains = risk.models[kind], risk.gains[depth, kind]
-    switching = before >= 0 and before != after
+    switching, losses = before != after, risk.switch_losses[depth, before, after]
     misses = 0
     for s in range(now.size):
         value = now[s] + gains[s]
         if switching:
-            value -= risk.switch_losses[depth, before, after, s]
+            value -= losses[s]
         if value + np.float64(rest[s]) < risk.needed:
             misses += 1
             if misses > risk.allowed:
@@ -391,7 +390,7 @@ def _arrive(row: FloatArray, now: FloatArray, sample: Sample, k: int, after: int
         if before == after:
             for s in range(row.size):
                 row[s] = min(row[s], now[before, s])
-        elif sample.may_follow[before, after]:
+        elif now[before, 0] < np.inf and sample.may_follow[before, after]:
             losses = sample.switch_losses[k, before, after]
             for s in range(row.size):
                 row[s] = min(row[s], now[before, s] + gain_price * losses[s])
@@ -411,12 +410,12 @@ def _within(sample: Sample, gains: FloatArray) -> bool:
 @interpreted
 def _gain_of_two(sample: Sample, length: int, split: int, first: int, second: int) -> FloatArray:
     """Gains of a plan of two kinds, the first for ``split`` epochs."""
-    before, after = sample.models[first], sample.models[second]
+    before, after, losses = sample.models[first], sample.models[second], sample.switch_losses
     gains: FloatArray = sample.gains[split, first] + (
         sample.gains[length, second] - sample.gains[split, second]
     )
-    if sample.first_model >= 0 and sample.first_model != before:
-        gains -= sample.switch_losses[0, sample.first_model, before]
+    if sample.first_model != before:
+        gains -= losses[0, sample.first_model, before]
     if before != after:
-        gains -= sample.switch_losses[split, before, after]
+        gains -= losses[split, before, after]
     return gains

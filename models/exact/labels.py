@@ -13,7 +13,6 @@ import math
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -21,7 +20,6 @@ import numpy as np
 from depl.models.exact.assignments import Assignment
 from depl.models.exact.chords import ChordedProblem
 from depl.models.exact.kernels import Booleans, Integers, interpreted
-from depl.models.exact.prices import Prices
 from depl.models.foundation.search import golden_sections
 from depl.models.foundation.tolerances import sum_rounding
 from depl.models.problem.laws import FloatArray
@@ -30,9 +28,6 @@ _WIDEST, _STEPS = 8.0, 36
 """Prices of gain are sought within exp(8) = 3000 times either side of a usual one, to 16 * 0.618**36 = 5e-7
 of themselves: set by hand. Where little of what could be gained is needed, as with a small knapsack, the best
 one lies far from the average. Any price is sound."""
-
-_NEARBY, _FINE = (0.3, 0.03), 14
-"""Then both prices in turn are sought in ever smaller surroundings, in so many steps each: set by hand."""
 
 _OVERLAP = 1e-12
 """Part of the largest deviation, for every epoch, by which ends are moved apart: a plan at an end is looked
@@ -47,11 +42,10 @@ Span = tuple[float, float]
 
 
 class Line(NamedTuple):
-    """Two prices, and that no plan of so many epochs within a span costs less than ``bound`` [cost]."""
+    """A price, and that no plan of so many epochs within a span costs less than ``bound`` [cost]."""
 
     bound: float
     price: float  # of gain [cost / loss]
-    slope: float  # gain that a unit of variance is worth [1 / loss]
 
 
 class Answer(NamedTuple):
@@ -79,45 +73,30 @@ class LabelSearch:
     """
 
     problem: ChordedProblem
-    prices: Prices
     assignment: Assignment
 
     @staticmethod
-    def covers(problem: ChordedProblem, prices: Prices) -> bool:
+    def covers(problem: ChordedProblem) -> bool:
         """Whether costs are sums, and no epoch depends on the one before it."""
         moments = problem.moments
         linked = np.any(moments.losses) or np.any(moments.switch_variances)
         free = problem.may_follow.all() and problem.may_end.all()
-        return bool(free and not linked and prices.maximum_time is None and problem.needed > 0)
+        return bool(free and not linked and problem.maximum_time is None and problem.needed > 0)
 
     def lines(self, span: Span, usual: float) -> list[Line]:
         """Bounds by number of epochs, from 0 on; prices of gain are sought around a usual one."""
-        slope, found = self.problem.safety / sum(span), list[tuple[float, FloatArray]]()
+        found = list[tuple[float, FloatArray]]()
 
         def least(exponent: float) -> float:
             price = usual * math.exp(exponent)
-            found.append((price, self._bounds(span, price, slope)))
+            found.append((price, self._bounds(span, price)))
             return float(found[-1][1].min())
 
         for _ in golden_sections(least, -_WIDEST, _WIDEST, _STEPS, value=float):
             pass
         table = np.array([bounds for _, bounds in found])
         best = enumerate(table.argmax(axis=0).tolist())
-        return [Line(float(table[row, n]), found[row][0], slope) for n, row in best]
-
-    def better(self, span: Span, length: int, line: Line) -> Line:
-        """The line, or one near it of a greater bound."""
-
-        def near(own: Line, cheaper: float, flatter: float) -> Line:
-            price, slope = own.price * math.exp(cheaper), own.slope * math.exp(flatter)
-            return Line(float(self._bounds(span, price, slope)[length]), price, slope)
-
-        for width in _NEARBY:
-            for turn in (lambda own, x: near(own, 0.0, x), lambda own, x: near(own, x, 0.0)):
-                asked = functools.partial(turn, line)
-                tried = golden_sections(asked, -width, width, _FINE, value=attrgetter("bound"))
-                line = max(line, *(item for _, item in tried))
-        return line
+        return [Line(float(table[row, n]), found[row][0]) for n, row in best]
 
     def cheapest(
         self, span: Span, length: int, line: Line, aim: float, most: int, look: Callable[[], None]
@@ -128,9 +107,10 @@ class LabelSearch:
         from time to time.
         """
         costs, gains, variances = table = [part[:length] for part in self._table]
-        reduced = costs - line.price * (gains - line.slope * variances)
-        limit = aim - self.assignment.transfers - line.price * self._required(span, line.slope)
-        limit += float(self._rounding(line)[length])
+        price, slope = line.price, self._slope(span)
+        reduced = costs - price * (gains - slope * variances)
+        limit = aim - self.assignment.transfers - price * self._required(span, slope)
+        limit += float(self._rounding(price, slope)[length])
         kinds, order = _settled(reduced, limit)
         fixed = np.flatnonzero(kinds >= 0)
         labels = _Labels(*(part[fixed, kinds[fixed]].sum(keepdims=True) for part in (reduced, *table)))
@@ -158,7 +138,7 @@ class LabelSearch:
         """Costs, mean gains and variances of epochs and kinds, on grids where sums are exact, (K, J)."""
         moments, chosen = self.problem.moments, (self.assignment.subsets, self.assignment.models)
         return (
-            _on_grid(self.assignment.cheapest(self.prices.at(0.0)), np.floor),
+            _on_grid(self.assignment.cheapest(self.problem.psi(0.0)), np.floor),
             _on_grid(moments.gains[:, *chosen], np.ceil),
             _on_grid(moments.variances[:, *chosen], np.floor),
         )
@@ -190,19 +170,23 @@ class LabelSearch:
         ends = max(0.0, span[0] - self._overlap), span[1] + self._overlap
         return self._needed + min(self.problem.safety * end - slope * end * end for end in ends)
 
-    def _rounding(self, line: Line) -> FloatArray:
+    def _slope(self, span: Span) -> float:
+        """Gain that a unit of variance is worth: that of the chord [1 / loss]."""
+        return self.problem.safety / sum(span)
+
+    def _rounding(self, price: float, slope: float) -> FloatArray:
         """What sums of costs at two prices may be off, by number of epochs [cost]."""
         costs, gains, variances = self._sizes
         asked = abs(self._needed) + self.problem.safety * float(self.problem.ends[-1])
-        sizes = costs + line.price * (gains + line.slope * variances + asked)
+        sizes = costs + price * (gains + slope * variances + asked)
         return np.asarray(sum_rounding(self.problem.epochs) * sizes)
 
-    def _bounds(self, span: Span, price: float, slope: float) -> FloatArray:
+    def _bounds(self, span: Span, price: float) -> FloatArray:
         """No plan of a span costs less, by number of epochs, (K + 1,) [cost]."""
-        costs, gains, variances = self._table
+        (costs, gains, variances), slope = self._table, self._slope(span)
         least = np.append(0.0, (costs - price * (gains - slope * variances)).min(axis=1).cumsum())
         fixed = self.assignment.transfers + price * self._required(span, slope)
-        return np.asarray(least + fixed - self._rounding(Line(0.0, price, slope)))
+        return np.asarray(least + fixed - self._rounding(price, slope))
 
     def _extended(
         self, labels: _Labels, added: _Labels, room: float, last: float

@@ -7,30 +7,25 @@ by the lower bound of `law_completions`, on finer grids with more nodes. A leaf 
 contains 1 - omega is not accepted, and the lower bound never exceeds its cost.
 """
 
-import contextlib
-import functools
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from depl.models.exact.assignments import Assignment
-from depl.models.exact.choices import Choices, Configuration
+from depl.models.exact.assignments import Assignment, make_sample
+from depl.models.exact.choices import Choices
 from depl.models.exact.chord_search import ChordSearch
 from depl.models.exact.chords import ChordedProblem, Chords
-from depl.models.exact.counted import Counted
+from depl.models.exact.counted import first_plan
 from depl.models.exact.kernels import ComplexArray, Laws, Sample
 from depl.models.exact.law_completions import least_violations, make_changes, product_rounding
 from depl.models.exact.law_grid import Grid, GridSteps, make_grid
-from depl.models.exact.law_judge import TIGHTENINGS, LawJudge, Moments, random_terms
+from depl.models.exact.law_problem import TIGHTENINGS, LawProblem, random_terms
 from depl.models.exact.search import GROWTH, Risk, Search, Task
 from depl.models.exact.subproblem import Subproblem
-from depl.models.foundation.deadline import OutOfTimeError
 from depl.models.foundation.errors import NotCoveredError
-from depl.models.foundation.tolerances import ATOM_TOLERANCE
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import FloatArray
 from depl.models.risk.verdicts import Verdict
@@ -72,12 +67,10 @@ def exact(instance: Instance, limits: Limits) -> Outcome:
         If there are too many epochs and models for the tables of the coarsest grid, or more datasets than
         `depl.models.exact.choices.MOST_DATASETS`.
     """
-    problem = Choices(instance)
-    judge = LawJudge(problem, limits.seed)
+    problem = LawProblem(instance, limits.seed)
     if _on_chords(problem):
-        risk = Chords(ChordedProblem(instance, judge, Moments.of(problem)))
-        return ChordSearch(risk, limits).answer()
-    return Search(Law(problem, judge), limits).answer()
+        return ChordSearch(Chords(ChordedProblem(instance, limits.seed)), limits).answer()
+    return Search(Law(problem), limits).answer()
 
 
 def _on_chords(problem: Choices) -> bool:
@@ -94,8 +87,7 @@ class Law(Risk):
     Prices of time are tried either side of the incumbent's, as the best for another length lies near it.
     """
 
-    problem: Choices
-    judge: LawJudge
+    problem: LawProblem
     first_round = 2_000
     nodes_per_call = 2_000
     nodes_per_leaf = 100
@@ -103,13 +95,9 @@ class Law(Risk):
     _spread: float | None = field(default=None, init=False)
     _steps: dict[float, GridSteps] = field(default_factory=dict, init=False)
 
-    def verdict(self, choices: Sequence[Configuration]) -> Verdict:
-        """What is certified."""
-        return self.judge.verdict(choices)
-
     def why_infeasible(self, search: Search) -> str:
         """In terms of the law."""
-        return self.judge.why_infeasible(search)
+        return self.problem.why_infeasible(search.listed)
 
     def first_plans(self, search: Search) -> None:
         """Plans that are good on a sample, for targets lowered by what their quantile exceeds."""
@@ -117,39 +105,26 @@ class Law(Risk):
         lowered = 0.0
         for _ in range(TIGHTENINGS):
             search.require_time()
-            first = Search(Counted(self.judge.sampled(lowered)), replace(search.limits, progress=None))
-            with contextlib.suppress(OutOfTimeError):  # what it holds by then may do
-                first.build()
-                first.risk.first_plans(first)
-            if first.best is None:
+            found = first_plan(self.problem.sampled(lowered), search.limits)
+            if found is None:
                 return
-            loss = self.judge.loss(first.best.choices)
-            if self.judge.of_loss(loss) is Verdict.MET:
-                search.accept(first.best)
+            loss = self.problem.loss(found.choices)
+            if self.problem.verdict_on(loss) is Verdict.MET:
+                search.accept(found)
                 return
-            lowered += self.judge.excess(loss)
+            lowered += self.problem.excess(loss)
 
     def relaxed(self, assignment: Assignment) -> tuple[Sample, FloatArray]:
         """Mean gains, and what Cantelli's inequality requires of them, by number of epochs."""
-        target, moments, first = self.judge.target, self._moments, self.problem.initial_model
+        moments, fall = self.problem.moments, self.problem.needed
         used = moments.variances[:, assignment.subsets, assignment.models].max(axis=1)
         used += moments.switch_variances.max(axis=(1, 2))
         variances = np.concatenate([[0.0], np.cumsum(used)])
-        fall = target.initial_loss - target.maximum_loss - ATOM_TOLERANCE
-        share = self.judge.budget / (1 - self.judge.budget)
+        share = self.problem.budget / (1 - self.problem.budget)
         with np.errstate(invalid="ignore"):
             required = fall - np.sqrt(variances * share) * (1 + 1e-9)
-        sample = Sample(
-            gains=np.ascontiguousarray(moments.gains[:, assignment.subsets, assignment.models, None]),
-            switch_losses=moments.losses[..., None],
-            may_follow=self.problem.may_follow,
-            models=assignment.models,
-            first_model=-1 if first is None else first,
-            needed=fall,
-            allowed=0,
-            may_end=self.problem.may_end,
-        )
-        return sample, required
+        gains, losses = moments.gains[..., None], moments.losses[..., None]
+        return make_sample(self.problem, assignment, gains, losses, fall), required
 
     def subproblem(
         self, search: Search, task: Task, multipliers: tuple[float, ...], effort: int
@@ -160,12 +135,8 @@ class Law(Risk):
         grid = self._grid(search, task.length, points)
         if grid.step not in self._steps:
             self._steps[grid.step] = GridSteps(self.problem, grid.step, grid.step * (grid.size - 1))
-        known = self.problem, search.prices, task.assignment, task.length, multipliers, search.threshold
+        known = self.problem, task.assignment, task.length, multipliers, search.threshold
         return LawSubproblem(*known, grid, self._steps[grid.step], cells)
-
-    @functools.cached_property
-    def _moments(self) -> Moments:
-        return Moments.of(self.problem)
 
     def _manageable_grids(self, kinds: int) -> list[tuple[int, int]]:
         """The grids whose transforms, clipped and not, fit into `_MOST_BYTES`."""
@@ -181,8 +152,8 @@ class Law(Risk):
     def _grid(self, search: Search, length: int, points: int) -> Grid:
         """A grid whose tilt is below the saddle point, and so wide that next to nothing wraps round."""
         if self._spread is None and search.best is not None:  # of the first incumbent
-            self._spread = self.judge.deviation(self.judge.loss(search.best.choices))
-        fall, target, budget = self.judge.fall, self.judge.target, self.judge.budget
+            self._spread = self.problem.deviation(self.problem.loss(search.best.choices))
+        fall, target, budget = self.problem.fall, self.problem.instance.target, self.problem.budget
         deviation = self._spread or 0.1 * fall
         wanted = math.log(_LEAST_ALIAS / budget)
         saddle = max(0.5, -float(special.ndtri(budget))) / deviation
@@ -210,14 +181,13 @@ class LawSubproblem(Subproblem):
             self.assignment, grid, changes, self.steps, self._steps, self._cells, problem.may_end
         )
         budget = float(problem.instance.target.violation_budget)
-        first = problem.initial_model
         laws = Laws(
             changes.transforms,
             changes.clipped,
             changes.rises,
             problem.may_follow,
             self.assignment.models,
-            -1 if first is None else first,
+            problem.first_model,
             norms,
             least,
             np.zeros(length + 1, dtype=np.int64),

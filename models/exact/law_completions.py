@@ -59,7 +59,7 @@ def make_changes(
     error, share = 0.0, math.exp(grid.share)
     for k, before, j in np.ndindex(*shape):
         model = int(assignment.models[j])
-        if before < count and not problem.may_follow[before, model]:
+        if not problem.may_follow[before, model]:
             continue
         run = steps.run(k + 1, model, int(assignment.subsets[j]))
         switch = steps.switch(before, model) if before not in (count, model) else None
@@ -83,28 +83,13 @@ def least_violations(
     cells: int,
     may_end: NDArray[np.bool_],
 ) -> tuple[ComplexArray, FloatArray, Integers]:
-    """Transforms of V for k = 1, ..., K, and the Euclidean norms of V.
+    """Transforms of V for k = 1, ..., K, the norms of V, and the cells that every completion needs.
 
-    Parameters
-    ----------
-    steps : int array (K, J)
-        Cells of budget that a kind uses up at an epoch; negative where it is excluded.
-    cells : int
-        b = 0, ..., cells - 1.
-    may_end : bool array (M,)
-        Models with which a plan may end.
-
-    Returns
-    -------
-    complex array (K + 1, M, cells, F)
-        Conjugate and weighted: with P the transform of the tilted law of a prefix, the bound is the sum of
-        the real parts of P times this row.
-    float array (K + 1, M, cells)
-    int array (K + 1, M)
-        Cells without which no completion stays within the budget.
+    ``steps`` (K, J) are the cells of budget that a kind uses up at an epoch; negative where it is excluded.
+    The transforms (K + 1, M, cells, F) are conjugate and weighted: with P that of the tilted law of a prefix,
+    the bound is the sum of the real parts of P times such a row.
     """
-    length = len(steps)
-    count = len(may_end)
+    length, count = len(steps), len(may_end)
     paths = _Backward(assignment, grid, changes, steps, grid_steps)
     table = np.zeros((length + 1, count, cells, grid.size // 2 + 1), dtype=np.complex128)
     norms = np.zeros((length + 1, count, cells))
@@ -190,15 +175,11 @@ def _stored(values: FloatArray, grid: Grid) -> tuple[ComplexArray, FloatArray]:
 
 
 def product_rounding(epochs: int, points: int) -> float:
-    r"""What the violation of a prefix and its rest may be off, relative to tilted mass times norm of V.
+    """What the violation of a prefix and its rest may be off, relative to tilted mass times norm of V.
 
-    Proofs rest on it. With u = 2**-53 and n points, for so many epochs: transforms of run and switch err by
-    `transform_units` each in every entry, relative to their masses; their product, the share and the product
-    with the epochs before by 8 u (a product of complex numbers by sqrt(5) u, compiled or not, or less where
-    products and sums are fused). So the transform of the prefix errs by the sum of these over the epochs,
-    relative to its mass. The row of the table errs by one transform in the 2-norm; a sum of n/2 + 1 terms, in
-    any order, by n/2 + 1 roundings, and the sum of their moduli is at most mass times norm (Parseval and
-    Cauchy). The page "Exact search" has the proof.
+    Proofs rest on it. In every epoch transforms of run and switch err by `transform_units` each, and their
+    products by 8 units; the row of the table errs by one transform, the sum over frequencies by its terms.
+    Proved on the page "Optima under the law" (``exact``), under "Doubt in floating point".
     """
     transform = transform_units(points)
     return rounded_units(epochs * (2 * transform + 8) + transform + points // 2 + 16)

@@ -1,15 +1,10 @@
 """Epochs on a grid, rounded in favour of the plan: the changes of the loss that the search reckons with.
 
-Every change of the loss is rounded down to a multiple of the step, mass below the window is dropped and mass
-above the window moves to its top. All of it can only lower the probability that the final loss exceeds the
-target, so what is computed from these laws is a lower bound of the true violation, up to the rounding of
-double precision. (Deterministic parts are read in double precision; the tolerance of 1e-9 with which atoms
-meet the target covers that.)
-
-Laws are stored *tilted*: the mass at x steps is multiplied by exp(s (h x + y / K)), with h the step, K the
-number of epochs and y = l(0) - l_max the fall that is asked for. What wraps round in a Fourier transform of
-length N is then weighed by exp(-s h N), and near the saddle point s the numbers that matter are neither tiny
-nor huge, whatever the quantile level.
+Changes are rounded down to a multiple of the step, and laws are *tilted*: the mass at x steps is multiplied
+by exp(s (h x + y / K)), with h the step, K the number of epochs and y = l(0) - l_max the fall asked for.
+Derived on the page "Optima under the law" (``exact``), under "Rounding downward" and "Tilting".
+(Deterministic parts are read in double precision; the tolerance of 1e-9 with which atoms meet the target
+covers that.)
 """
 
 import functools

@@ -152,9 +152,10 @@ class _Listing(ABC):
     def why_none(self) -> str:
         """Why every plan violates (3)."""
 
-    def proceed(self) -> bool:
-        """Whether there is time."""
-        return not self.limits.expired()
+    def require_time(self) -> None:
+        """Raise `OutOfTimeError` once the time limit has been reached."""
+        if self.limits.expired():
+            raise OutOfTimeError
 
     def _first_met(self, rows: _Judged, others: float) -> None:
         for cost, verdict, item in rows:
@@ -164,8 +165,7 @@ class _Listing(ABC):
             if verdict == Verdict.UNDECIDED:
                 self.undecided = min(self.undecided, cost)
             self.unseen = max(self.unseen, min(cost, others))
-            if not self.proceed():
-                raise OutOfTimeError
+            self.require_time()
 
     def _proved(self) -> Termination:
         self.unseen = math.inf
@@ -215,7 +215,7 @@ class _ByClass(_Listing):
             classes = self._classes(data, self.cost - transfers, left)
             left -= sum(len(level.last) for level in classes.levels[1:])
             # classes that leave out a cluster belong to the assignments without it
-            rows = classes.cheapest_first(ending, (1 << len(data)) - 1)
+            rows = classes.cheapest_first(ending)
             yield self._judged(transfers, data, classes, rows), others
 
     def plan(self, item: tuple[Mapping[str, frozenset[str]], Classes, int, int]) -> Plan:
@@ -238,12 +238,11 @@ class _ByClass(_Listing):
     def _classes(self, data: Mapping[str, frozenset[str]], cutoff: float, allowed: int) -> Classes:
         started = now()
         try:
-            classes = plan_classes(self.instance, data, cutoff=cutoff, allowed=allowed, proceed=self.proceed)
+            classes = plan_classes(self.instance, data, cutoff=cutoff, allowed=allowed)
         except NotCoveredError as error:
             raise NotCoveredError(f"enumeration accepts at most {self.most} plan classes: {error}") from error
         self.build_seconds += now() - started
-        if classes is None or not self.proceed():
-            raise OutOfTimeError
+        self.require_time()
         return classes
 
     def _judged(
@@ -280,7 +279,7 @@ class _Schedules(_Listing):
     """Under a traced law: schedules. Those outside the support of the traces are no plans."""
 
     verdicts: ScheduleVerdicts
-    listed: Candidates = field(default_factory=lambda: Candidates(()), init=False)
+    listed: Candidates = field(init=False)
 
     def idle_meets(self) -> bool:
         return self.verdicts.idle_meets()
@@ -289,14 +288,9 @@ class _Schedules(_Listing):
         started, traced = now(), self.verdicts.traced
         if traced.confidence is not None and traced.observed is not None:
             raise NotCoveredError(CONFIDENT_REST)
-        listed = all_candidates(self.instance, traced.law, self.most, self.proceed)
+        self.listed = listed = all_candidates(self.instance, traced.law, self.most, self.require_time)
         self.build_seconds = now() - started
-        if listed is None:
-            raise OutOfTimeError
-        self.listed = listed
-        may_end, nodes = self.instance.rules.may_end, listed.nodes
-        ending = [node for node, item in enumerate(nodes) if may_end(item.place.trained[0])]
-        order = listed.by_cost(ending).tolist()
+        order, nodes = listed.cheapest_first(), listed.nodes
         yield ((nodes[node].cost, self.verdicts.verdict(listed, node), node) for node in order), math.inf
 
     def plan(self, item: int) -> Plan:

@@ -8,7 +8,7 @@ resources, or cost more than a cutoff, are dropped with all their continuations:
 """
 
 import itertools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -28,10 +28,6 @@ Indices = NDArray[np.intp]
 
 _ENTRY = 24
 """Bytes of a count of a class while one epoch is added: in its block, joined, and in keys to be compared."""
-
-_ROWS = 1_000
-"""Classes that are told apart between two looks at the clock: with ten thousand counts each, some dozens of
-milliseconds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,14 +70,13 @@ class Classes:
             row = int(level.parent[row])
         return chosen[::-1]
 
-    def cheapest_first(
-        self, ending: NDArray[np.bool_], used: int | None = None
-    ) -> list[tuple[float, int, int]]:
-        """Cost, epochs and row of the classes that may end so, of those with just these clusters if given."""
+    def cheapest_first(self, ending: NDArray[np.bool_]) -> list[tuple[float, int, int]]:
+        """Cost, epochs and row of the classes that may end so and use all clusters."""
+        everywhere = (1 << len({place for _, place in self.steps})) - 1
         return sorted(
             (float(level.costs[row]), epochs, int(row))
             for epochs, level in enumerate(self.levels[1:], start=1)
-            for row in np.flatnonzero(ending[level.last] & (used is None or level.used == used))
+            for row in np.flatnonzero(ending[level.last] & (level.used == everywhere))
         )
 
     def losses(self, rows: list[tuple[float, int, int]]) -> LossClasses:
@@ -95,25 +90,9 @@ class Classes:
 
 
 def plan_classes(
-    instance: Instance,
-    data: Mapping[str, frozenset[str]],
-    *,
-    cutoff: float,
-    allowed: int,
-    proceed: Callable[[], bool] = lambda: True,
-) -> Classes | None:
-    """All classes of plans in which the clusters of ``data`` train on their data.
-
-    Parameters
-    ----------
-    data : mapping
-        The datasets of every cluster that may be used.
-    cutoff : float
-        Resource costs from which on a class is of no interest [cost].
-    allowed : int
-        Most classes to keep.
-    proceed : callable
-        Asked before every epoch; False stops the pass, which then returns None.
+    instance: Instance, data: Mapping[str, frozenset[str]], *, cutoff: float, allowed: int
+) -> Classes:
+    """All classes of plans in which the clusters of ``data`` train on their data, for less than ``cutoff``.
 
     Raises
     ------
@@ -123,8 +102,6 @@ def plan_classes(
     moves = _Moves(instance, data)
     levels = [moves.start()]
     for epoch in range(1, instance.target.maximum_epochs + 1):
-        if not proceed():
-            return None
         level = moves.extend(levels[-1], epoch, cutoff, allowed)
         if not len(level.last):
             break
@@ -151,8 +128,6 @@ class _Moves:
             keep_time()
             if counted := self._counted(*key):
                 self.table[key] = [self.columns.setdefault(item, len(self.columns)) for item in counted]
-        rng = np.random.default_rng(20240214)  # hashes only: rows are compared in full where these meet
-        self.weights = rng.integers(-(2**62), 2**62, size=len(self.columns) + 2, dtype=np.int64)
 
     def start(self) -> Level:
         """The single class without epochs."""
@@ -164,7 +139,7 @@ class _Moves:
     def extend(self, level: Level, epoch: int, cutoff: float, allowed: int) -> Level:
         """The classes with one epoch more."""
         advice = "lower maximum_epochs, fix data or clusters, or use another method"
-        size = float(_ENTRY * len(level.last) * len(self.steps) * len(self.weights))
+        size = float(_ENTRY * len(level.last) * len(self.steps) * (len(self.columns) + 2))
         require_memory(size, f"the list of all plans of {epoch} epochs", advice)
         blocks = []
         for previous, choice in itertools.product(np.unique(level.last), range(len(self.steps))):
@@ -211,19 +186,11 @@ class _Moves:
 
     def _distinct(self, level: Level) -> Indices:
         """One row of each class, in order of first appearance."""
-        keys = np.column_stack([level.last, level.used, level.counts])
-        hashes = np.empty(len(keys), dtype=np.int64)
-        for first in range(0, len(keys), _ROWS):
+        keys, first = np.column_stack([level.last, level.used, level.counts]), dict[bytes, int]()
+        for place, key in enumerate(keys):
             keep_time()
-            hashes[first : first + _ROWS] = keys[first : first + _ROWS].astype(np.int64) @ self.weights
-        order = np.argsort(hashes, kind="stable")
-        same = np.diff(hashes[order]) == 0
-        met = np.flatnonzero(same)  # few rows are compared where few hashes meet
-        for first in range(0, len(met), _ROWS):
-            keep_time()
-            rows = met[first : first + _ROWS]
-            same[rows] = (keys[order[rows + 1]] == keys[order[rows]]).all(axis=1)
-        return np.sort(order[np.concatenate([[True], ~same])])
+            first.setdefault(key.tobytes(), place)
+        return np.array(list(first.values()), dtype=np.intp)
 
 
 def _of_kind(columns: Iterable[Term | float | Load], kind: type) -> list[int]:

@@ -8,20 +8,19 @@ so is the least time of such a plan that meets the target.
 
 import math
 import operator
+from collections.abc import Sequence
 
 import numpy as np
 
 from depl.models.exact.assignments import (
-    LARGEST_ASSIGNMENTS,
     Assignment,
     assignments,
-    count_assignments,
+    few_assignments,
     undominated,
 )
 from depl.models.exact.choices import Configuration
 from depl.models.exact.clusters import smallest
 from depl.models.exact.first_plans import Neighbourhood
-from depl.models.exact.prices import Prices
 from depl.models.exact.sampled import CountedProblem
 from depl.models.foundation.wording import counted, probability
 from depl.models.problem.allocation import allocate
@@ -37,26 +36,25 @@ _BISECTIONS = 30
 """Halvings of a range of gains: 2**-30 = 1e-9 of it is left, and the message prints six digits."""
 
 
-def infeasibility_reason(
-    problem: CountedProblem, prices: Prices, assigned: list[Assignment], best_gain: float
+def why_infeasible(
+    problem: CountedProblem, best_gain: float, assigned: Sequence[Assignment] | None = None
 ) -> str:
-    """The stage that fails and the nearest reachable values.
+    """The stage that fails and the nearest reachable values; no plan gains more than so in S - p scenarios.
 
-    Parameters
-    ----------
-    best_gain : float
-        Gain that no plan exceeds in S - p scenarios [loss].
+    The assignments are all but those whose plans are plans of others; none if they are too many to list.
     """
     if nothing_to_train := obstacle(problem.instance):
         return nothing_to_train
+    if assigned is None:
+        assigned = undominated(assignments(problem)) if few_assignments(problem) else []
     target = problem.instance.target
-    found = max((reached(problem, prices, item) for item in assigned), default=-math.inf)
+    found = max((reached(problem, item) for item in assigned), default=-math.inf)
     seen = f"; the best quantile of a {SIMPLE_PLAN} is {target.initial_loss - found:.6g}"
     none = target.initial_loss - max(best_gain, found)
     bound = f", and no plan reaches less than {none:.6g}" if best_gain < problem.needed else ""
-    slow = fastest(problem, prices, assigned, problem.needed)
+    slow = fastest(problem, assigned, problem.needed)
     takes = "" if slow is None else f"; the fastest {SIMPLE_PLAN} and meets it takes {slow[0]:.6g}, "
-    takes = takes and f"{takes}maximum_time is {prices.maximum_time:.6g}"
+    takes = takes and f"{takes}maximum_time is {problem.maximum_time:.6g}"
     return (
         f"models: target {target.maximum_loss:g} "
         f"at omega {probability(target.quantile_level)} unreachable on "
@@ -66,28 +64,21 @@ def infeasibility_reason(
     )
 
 
-def why_infeasible(problem: CountedProblem, best_gain: float) -> str:
-    """The same where nothing is tabulated yet; assignments that are too many to list are left out."""
-    few = count_assignments(problem) <= LARGEST_ASSIGNMENTS
-    assigned = undominated(assignments(problem)) if few else []
-    return infeasibility_reason(problem, Prices.of(problem), assigned, best_gain)
-
-
 def fastest(
-    problem: CountedProblem, prices: Prices, assigned: list[Assignment], needed: float
+    problem: CountedProblem, assigned: Sequence[Assignment], needed: float
 ) -> tuple[float, tuple[Configuration, ...]] | None:
     """Least time of a plan of one change of kind at most that gains ``needed`` in S - p scenarios.
 
     T_max is left out. With full resources; None if there is none, or the instance has no T_max.
     """
-    if prices.maximum_time is None:
+    if problem.maximum_time is None:
         return None
-    plans = ((Neighbourhood(problem, prices, item).fastest(needed), item) for item in assigned)
+    plans = ((Neighbourhood(problem, item).fastest(needed), item) for item in assigned)
     known = [(*found, item) for found, item in plans if found is not None]
     if not known:
         return None
     time, kinds, assignment = min(known, key=operator.itemgetter(0))
-    positions = smallest(prices.fastest, [assignment.options[kind] for kind in kinds])
+    positions = smallest(problem.costs.fastest, [assignment.options[kind] for kind in kinds])
     return time, tuple(problem.configurations[g] for g in positions)
 
 
@@ -119,9 +110,9 @@ def obstacle(instance: Instance) -> str:
     return "" if found.feasible else slow
 
 
-def reached(problem: CountedProblem, prices: Prices, assignment: Assignment) -> float:
+def reached(problem: CountedProblem, assignment: Assignment) -> float:
     """Gain that a plan with at most one change of kind, in time, reaches in S - p scenarios."""
-    near = Neighbourhood(problem, prices, assignment)
+    near = Neighbourhood(problem, assignment)
     high = problem.needed
     low = -near.largest_gain - float(np.abs(problem.switch_losses).sum(axis=0).max(initial=0.0)) - 1.0
     if not near.in_time(low):

@@ -13,11 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from depl.models.evaluation.in_scenarios import epoch_gains, switch_lines
+from depl.models.exact.assignments import Assignment, make_sample
 from depl.models.exact.choices import Choices, Configuration
+from depl.models.exact.kernels import Sample
 from depl.models.foundation.deadline import keep_time
 from depl.models.foundation.memory import require_memory
-from depl.models.foundation.tolerances import ATOM_TOLERANCE
 from depl.models.problem.laws import FloatArray
+from depl.models.risk.verdicts import Verdict
 from depl.models.scenarios.draws import Scenarios, allowed_misses
 
 _COPIES = 3
@@ -38,12 +40,6 @@ class CountedProblem(Choices):
         """How many of them may miss."""
 
     @property
-    def needed(self) -> float:
-        """Gain from which on the target is met: l(0) - l_max, less the atom tolerance [loss]."""
-        target = self.instance.target
-        return target.initial_loss - target.maximum_loss - ATOM_TOLERANCE
-
-    @property
     @abstractmethod
     def gains(self) -> FloatArray:
         """Fall of the loss, without switch, in every count; shape (K_max, subsets, M, S) [loss]."""
@@ -51,18 +47,25 @@ class CountedProblem(Choices):
     @property
     @abstractmethod
     def switch_losses(self) -> FloatArray:
-        """Loss of the switch from the first model to the second; shape (K_max, M, M, S) [loss]."""
+        """Loss of the switch from a model, or none, to another; shape (K_max, M + 1, M, S) [loss]."""
+
+    def sample(self, assignment: Assignment) -> Sample:
+        """An assignment as arrays for the kernels, scenarios in order."""
+        counted = self.gains, self.switch_losses, self.needed, self.allowed
+        return make_sample(self, assignment, *counted)
 
     def gain(self, choices: Sequence[Configuration]) -> FloatArray:
         """l(0) - l(K) of a sequence of configurations in every count, shape (S,) [loss]."""
-        total = np.zeros(self.size)
-        before = self.initial_model
+        total, before = np.zeros(self.size), self.first_model
         for k, chosen in enumerate(choices):
             total += self.gains[k, self.subsets.index(chosen.datasets), chosen.model]
-            if before is not None and before != chosen.model:
-                total -= self.switch_losses[k, before, chosen.model]
+            total -= self.switch_losses[k, before, chosen.model]
             before = chosen.model
         return total
+
+    def verdict(self, choices: Sequence[Configuration]) -> Verdict:
+        """By the sums of gains."""
+        return Verdict.MET if self.misses(choices) <= self.allowed else Verdict.VIOLATED
 
     def misses(self, choices: Sequence[Configuration]) -> int:
         """How many of the counts end above the target; all where no plan may end so."""
@@ -71,13 +74,7 @@ class CountedProblem(Choices):
 
 @dataclass(frozen=True, eq=False)
 class SampledProblem(CountedProblem):
-    """Problem (2)-(6) with floor((1 - omega) S + 1e-9) scenarios allowed to miss.
-
-    Attributes
-    ----------
-    instance : Instance
-    scenarios : Scenarios
-    """
+    """Problem (2)-(6) with floor((1 - omega) S + 1e-9) scenarios allowed to miss."""
 
     scenarios: Scenarios
 
@@ -105,22 +102,22 @@ class SampledProblem(CountedProblem):
 
     @functools.cached_property
     def switch_losses(self) -> FloatArray:
-        """Loss of the switch from the first model to the second; shape (K_max, M, M, S) [loss]."""
+        """Loss of the switch from a model, or none, to another; shape (K_max, M + 1, M, S) [loss]."""
         self._require_memory()
         models = len(self.instance.models)
-        table = np.zeros((self.epochs, models, models, len(self.scenarios)))
+        table = np.zeros((self.epochs, models + 1, models, len(self.scenarios)))
         shifts, slopes = switch_lines(self.instance)
         for k in range(self.epochs):
             keep_time()
             drawn = self.scenarios.switch_losses[:, k].transpose(1, 2, 0)
-            table[k] = self.scenarios.rounded(shifts[..., None] + slopes[..., None] * drawn)
+            table[k, :-1] = self.scenarios.rounded(shifts[..., None] + slopes[..., None] * drawn)
         return table
 
     def _require_memory(self) -> None:
         """Refuse tables that are too large: of all sets of data, of one assignment, and of switches."""
         models, size = len(self.instance.models), len(self.scenarios)
         kinds = models * min(len(self.instance.clusters), len(self.subsets))
-        row = len(self.subsets) * models + _COPIES * (kinds + models**2)
+        row = len(self.subsets) * models + _COPIES * (kinds + (models + 1) * models)
         require_memory(
             8.0 * self.epochs * size * row,
             f"tables of {size} scenarios, {self.epochs} epochs, {models} models and "

@@ -15,19 +15,18 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from depl.models.exact.assignments import (
-    LARGEST_ASSIGNMENTS,
     Assignment,
     DataPart,
     DataParts,
     assignments,
-    count_assignments,
+    few_assignments,
     undominated,
 )
-from depl.models.exact.choices import Choices, Configuration
 from depl.models.exact.clusters import Clustered, cheapest_clusters
 from depl.models.exact.kernels import Sample
-from depl.models.exact.prices import Prices
+from depl.models.exact.law_problem import LawProblem
 from depl.models.exact.root_bounds import length_bounds, usual_time_price
+from depl.models.exact.sampled import CountedProblem
 from depl.models.exact.subproblem import Subproblem
 from depl.models.foundation.deadline import OutOfTimeError
 from depl.models.foundation.search import BestFirst
@@ -52,6 +51,9 @@ _MOST_MULTIPLIERS = 6
 """Prices of time charged at once at most, set by hand. Each is one more sum at every node, and excludes more
 plans that cost too much; with fewer, more leaves are costed, and what is proved is the same."""
 
+_LARGEST_WHOLE = 2.0**52
+"""Sums of whole numbers below it have no rounding, and halves of them can be told."""
+
 _ROUNDED_UP = 1e-3
 """Share of a unit by which a lower bound may exceed a multiple and still be taken for it: far above what
 rounding adds to a bound, which the next multiple must not be made of."""
@@ -70,15 +72,11 @@ class Task:
 class Risk(ABC):
     """What the quantile means to a search: counted scenarios, chords, or the law."""
 
-    problem: Choices
+    problem: CountedProblem | LawProblem
     first_round: int  # nodes for every subproblem in the first round
     nodes_per_call: int  # between two looks at the clock
     nodes_per_leaf: int  # that the judging of a leaf counts as
     time_prices: tuple[float, ...] = (1.0,)  # in multipliers of the incumbent, to bound subproblems at
-
-    @abstractmethod
-    def verdict(self, choices: Sequence[Configuration]) -> Verdict:
-        """Whether a sequence meets the target and may end so."""
 
     @abstractmethod
     def first_plans(self, search: "Search") -> None:
@@ -101,25 +99,13 @@ class Risk(ABC):
 
 @dataclass
 class Search:
-    """The state of one search.
-
-    Attributes
-    ----------
-    best : Clustered or None
-        The incumbent.
-    lower : float
-        No feasible plan costs less [cost].
-    undecided : float
-        Least cost of a leaf of which it is not decided whether it meets the target.
-    build_seconds : float
-        Of the tables that do not depend on any plan [s].
-    """
+    """The state of one search."""
 
     risk: Risk
     limits: Limits
-    best: Clustered | None = None
-    lower: float = 0.0
-    undecided: float = field(default=math.inf, init=False)
+    best: Clustered | None = None  # the incumbent
+    lower: float = 0.0  # no feasible plan costs less [cost]
+    undecided: float = field(default=math.inf, init=False)  # least cost of a leaf of which nothing is decided
     build_seconds: float = field(default=0.0, init=False)
     assigned: list[Assignment] = field(default_factory=list, init=False)
     _unit: int = field(default=0, init=False)
@@ -139,10 +125,8 @@ class Search:
 
     def build(self) -> None:
         """Tables that do not depend on any plan."""
-        self.problem = self.risk.problem
-        self.prices = Prices.of(self.problem)
-        self._parts = DataParts(self.problem, self.prices)
-        self._divide = count_assignments(self.problem) > LARGEST_ASSIGNMENTS
+        self._parts = DataParts(self.problem)
+        self._divide = not few_assignments(self.problem)
         if self._divide:
             self.assigned = self._parts.first_assignments()
         else:
@@ -153,19 +137,22 @@ class Search:
     def on(self, risk: Risk) -> "Search":
         """A search with the same incumbent and tables, of a risk whose problem differs in gains alone."""
         other = Search(risk, replace(self.limits, progress=None), self.best)
-        other.problem, other.prices, other.assigned = risk.problem, self.prices, self.assigned
-        other._parts, other._divide, other._unit = self._parts, self._divide, self._unit
+        other.assigned, other._parts = self.assigned, self._parts
+        other._divide, other._unit = self._divide, self._unit
         return other
 
     def run(self) -> Termination:
         """Search until something is proved."""
-        if self.risk.verdict(()) is Verdict.MET:
+        if self.problem.verdict(()) is Verdict.MET:
             self.best = Clustered((), 0.0, 0.0)
             return Termination.OPTIMAL
         self.risk.first_plans(self)
-        return self.settled(
-            self.proved() if self.best is not None or self._feasible() else self._without_plan()
-        )
+        if self.best is None:
+            self._explore_all()
+        if self.best is None:
+            return self.settled(self._without_plan())
+        self._explore_all()
+        return self.settled(self.ended())
 
     def settled(self, ending: Termination) -> Termination:
         """An undecided plan that costs less than the incumbent may be the optimum."""
@@ -175,6 +162,11 @@ class Search:
         return ending
 
     @property
+    def problem(self) -> CountedProblem | LawProblem:
+        """What plans may choose."""
+        return self.risk.problem
+
+    @property
     def cost(self) -> float:
         """Cost of the incumbent [cost]; infinite without one."""
         return math.inf if self.best is None else self.best.cost
@@ -182,7 +174,7 @@ class Search:
     @property
     def multiplier(self) -> float:
         """Price of time of the incumbent, or a usual one without [cost / time]."""
-        return usual_time_price(self.prices) if self.best is None else self.best.multiplier
+        return usual_time_price(self.problem) if self.best is None else self.best.multiplier
 
     @property
     def threshold(self) -> float:
@@ -199,25 +191,12 @@ class Search:
         return [] if self._divide else self.assigned
 
     @property
-    def relaxations(self) -> list[Assignment]:
-        """Assignments whose plans are all plans, or one that allows more."""
-        return [self._parts.relaxed(self._parts.everything())] if self._divide else self.assigned
-
-    @property
     def most_kinds(self) -> int:
         """Ways to learn that an assignment can offer, at most."""
         if not self._divide:
             return max((len(item.models) for item in self.assigned), default=0)
         used = min(self.problem.epochs, len(self.problem.instance.clusters))
         return min(used, len(set(self.problem.first_alike))) * len(self.problem.instance.models)
-
-    def proved(self) -> Termination:
-        """Explore every subproblem that may hold a better plan."""
-        tasks, effort = self.tasks(), self.risk.first_round
-        while tasks:
-            tasks = self.explore(tasks, effort)
-            effort *= GROWTH
-        return self.ended()
 
     def ended(self) -> Termination:
         """What is proved once no plan below the threshold is left beside the incumbent.
@@ -228,6 +207,13 @@ class Search:
         if self.limits.cutoff_cost < self.cost:
             return Termination.EXHAUSTED
         return Termination.GAP_REACHED if self.limits.gap > SEARCH_TOLERANCE else Termination.OPTIMAL
+
+    def _explore_all(self) -> None:
+        """Explore every subproblem, with more effort in each round; without a plan, until there is one."""
+        tasks, effort, known = self.tasks(), self.risk.first_round, self.best is not None
+        while tasks and known == (self.best is not None):
+            tasks = self.explore(tasks, effort)
+            effort *= GROWTH
 
     def tasks(self) -> list[Task | DataPart]:
         """All subproblems whose bound is below the incumbent, by increasing bound, or the part of all."""
@@ -248,17 +234,19 @@ class Search:
             waiting.push(task.bound, task)
         left: list[Task | DataPart] = []
         least = math.inf
-        while waiting.least < self.threshold:
+        known = self.best is not None
+        while waiting.least < self.threshold and known == (self.best is not None):
             _, task = waiting.pop()
             if isinstance(task, DataPart):
-                for item in self._divided(task):
+                for item in self._divided(task) if known else self._feasible_parts(task):
                     waiting.push(item.bound, item)
             else:
                 rest = self._explored(task, effort)
                 if rest is not None:
                     left.append(rest)
                     least = min(least, rest.bound)
-            self.raise_bound(min(least, waiting.least, self.threshold))
+            if known:
+                self.raise_bound(min(least, waiting.least, self.threshold))
         return sorted(left, key=lambda task: task.bound)
 
     def accept(self, plan: Clustered) -> None:
@@ -283,10 +271,6 @@ class Search:
         if not self.in_time():
             raise OutOfTimeError
 
-    def paid(self, multiplier: float) -> float:
-        """lam T_max, nothing without T_max [cost]."""
-        return 0.0 if self.prices.maximum_time is None else multiplier * self.prices.maximum_time
-
     def _divided(self, part: DataPart) -> list[Task | DataPart]:
         """Smaller parts, or the subproblems of a single assignment, whose bounds are below the incumbent."""
         parts = self._parts
@@ -296,7 +280,7 @@ class Search:
             tasks = [replace(task, bound=max(task.bound, part.bound)) for task in tasks]
             return [task for task in tasks if task.length in part.lengths and task.bound < self.threshold]
         found: list[Task | DataPart] = []
-        for child in parts.divided(part, parts.relaxed(part), self.prices.at(self.multiplier)):
+        for child in parts.divided(part, parts.relaxed(part), self.problem.psi(self.multiplier)):
             self.require_time()
             bounds = {task.length: task.bound for task in self._bounded(parts.relaxed(child))}
             lengths = tuple(length for length in child.lengths if bounds[length] < self.threshold)
@@ -306,16 +290,19 @@ class Search:
         return found
 
     def _bounded(self, assignment: Assignment) -> list[Task]:
-        """The subproblems of an assignment, bounded at prices of time and of gain."""
+        """The subproblems of an assignment, bounded at prices of time and of gain once there is a plan."""
+        if self.best is None:
+            return [Task(0.0, assignment, n, 0.0) for n in range(1, self.problem.epochs + 1)]
         sample, required = self.risk.relaxed(assignment)
         # nothing may have to be gained where only the last model is to be another one
         usual = self.cost / sample.needed if sample.needed > 0 else 0.0
         best: list[Task] = []
         for factor in self.risk.time_prices if self.multiplier > 0 else (1.0,):
             multiplier = factor * self.multiplier
-            costs = assignment.cheapest(self.prices.at(multiplier))
+            costs = assignment.cheapest(self.problem.psi(multiplier))
             bounds = length_bounds(sample, costs, usual * _GAIN_PRICES, required)
-            bounds = (bounds + (assignment.transfers - self.paid(multiplier))) * (1 - SEARCH_TOLERANCE)
+            bounds += assignment.transfers - self.problem.paid(multiplier)
+            bounds *= 1 - SEARCH_TOLERANCE
             tasks = [Task(float(bounds[n]), assignment, n, multiplier) for n in range(1, len(bounds))]
             best = [max(pair, key=lambda item: item.bound) for pair in zip(best or tasks, tasks, strict=True)]
         return best
@@ -345,10 +332,10 @@ class Search:
 
     def _judge(self, subproblem: Subproblem, kinds: Sequence[int]) -> None:
         """Cost and judge a leaf exactly: a new incumbent, or one more price of time that excludes it."""
-        known = self.problem, self.prices, subproblem.assignment
-        plan = cheapest_clusters(*known, kinds, self.multiplier, math.inf, self.in_time)
+        known = self.problem, subproblem.assignment
+        plan = cheapest_clusters(*known, kinds, self.multiplier, self.in_time)
         if plan is not None and plan.cost < self.cost:
-            verdict = self.risk.verdict(plan.choices)
+            verdict = self.problem.verdict(plan.choices)
             if verdict is Verdict.MET:
                 self.accept(plan)
                 subproblem.lower_cutoff(self.threshold)
@@ -358,42 +345,24 @@ class Search:
         if plan is not None and 0 < len(subproblem.multipliers) < _MOST_MULTIPLIERS:
             subproblem.add_multiplier(plan.multiplier)
 
-    def _feasible(self) -> bool:
-        """Find any plan, or prove that there is none, with the fastest times in place of costs.
-
-        Parts of assignments are divided depth first; a set of data may change from epoch to epoch there.
-        """
-        lengths = range(1, self.problem.epochs + 1)
-        left: list[Task | DataPart] = [Task(0.0, item, n, 0.0) for item in self.assigned for n in lengths]
-        if self._divide:
-            left = [self._parts.everything()]
-        effort = self.risk.first_round
-        while left:
-            waiting, left = left[::-1], []
-            while waiting:
-                self.require_time()
-                item = waiting.pop()
-                if isinstance(item, DataPart):
-                    waiting += reversed(self._feasible_parts(item))
-                elif self._explored(item, effort) is not None:
-                    left.append(item)
-                if self.best is not None:
-                    return True
-            effort *= GROWTH
-        return False
-
     def _feasible_parts(self, part: DataPart) -> list[Task | DataPart]:
-        """Smaller parts, or the subproblems of a single assignment, of which a short search leaves any."""
-        parts = self._parts
+        """Smaller parts, or the subproblems of a single assignment, of which a short search leaves any.
+
+        For any plan, or to prove that there is none, parts are divided depth first, so the bounds by which
+        they wait fall; the fastest times stand in place of costs. A set of data may change from epoch to
+        epoch there.
+        """
+        parts, below = self._parts, part.bound - 1.0
+        self.require_time()
         if part.whole:
-            return [Task(0.0, parts.assignment(part), length, 0.0) for length in part.lengths]
+            return [Task(below, parts.assignment(part), length, 0.0) for length in part.lengths]
         allowed, lengths = parts.uncharged(part), []
         for length in part.lengths:
-            subproblem = self._subproblem(Task(0.0, allowed, length, 0.0), self.risk.first_round)
+            subproblem = self._subproblem(Task(below, allowed, length, 0.0), self.risk.first_round)
             if subproblem.proceed(self.risk.nodes_per_call) is not None or not subproblem.finished:
                 lengths.append(length)
-        smaller = replace(part, lengths=tuple(lengths))
-        return [*parts.divided(smaller, allowed, self.prices.fastest)] if lengths else []
+        smaller = replace(part, bound=below, lengths=tuple(lengths))
+        return [*parts.divided(smaller, allowed, self.problem.costs.fastest)] if lengths else []
 
     def _without_plan(self) -> Termination:
         """What is proved once no plan below the threshold can be found."""
@@ -428,11 +397,19 @@ class Search:
             return UNEXPLAINED
 
     def _common_unit(self) -> int:
-        """A whole number that divides what every plan costs; 0 if there is none."""
-        instance = self.problem.instance
-        known = [instance.transfer_cost(d.name, n.name) for d in instance.datasets for n in instance.clusters]
-        whole = all(cost == math.floor(cost) for cost in known)
-        return math.gcd(self.prices.unit, *map(int, known)) if whole and self.prices.unit else 0
+        """A whole number that divides what every plan costs; 0 if there is none, or none is known.
+
+        Without T_max the cheapest resources of an epoch do not depend on other epochs, so they cost psi(0).
+        """
+        problem, instance = self.problem, self.problem.instance
+        brought = [
+            instance.transfer_cost(d.name, n.name) for d in instance.datasets for n in instance.clusters
+        ]
+        costs = np.append(problem.psi(0.0), brought)
+        known = costs[np.isfinite(costs)]
+        if problem.maximum_time is not None or known.sum() >= _LARGEST_WHOLE or np.any(known % 1):
+            return 0
+        return int(np.gcd.reduce(known.astype(np.int64), initial=0))
 
     def _next_cost(self, bound: float) -> float:
         """The least that a plan can cost which does not cost less than ``bound`` [cost], less a slack."""

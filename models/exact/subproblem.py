@@ -20,7 +20,6 @@ from depl.models.exact import kernels
 from depl.models.exact.assignments import Assignment
 from depl.models.exact.choices import Choices
 from depl.models.exact.kernels import CELL_ROUNDING, Charges, Laws, Sample
-from depl.models.exact.prices import Prices
 from depl.models.foundation.tolerances import TIME_TOLERANCE, sum_rounding
 from depl.models.problem.laws import FloatArray
 
@@ -72,7 +71,6 @@ class Subproblem(ABC):
     """
 
     problem: Choices
-    prices: Prices
     assignment: Assignment
     length: int
     multipliers: Sequence[float]
@@ -178,26 +176,25 @@ class Subproblem(ABC):
         return least
 
     def _may_begin(self, kind: int) -> bool:
-        first = self.problem.initial_model
-        return first is None or bool(self.problem.may_follow[first, self.assignment.models[kind]])
+        return bool(self.problem.may_follow[self.problem.first_model, self.assignment.models[kind]])
 
     def _cost_row(self, multiplier: float) -> FloatArray:
-        return self.assignment.cheapest(self.prices.at(multiplier)[: self.length])
+        return self.assignment.cheapest(self.problem.psi(multiplier)[: self.length])
 
     def _time_row(self) -> FloatArray:
-        fastest = self.assignment.cheapest(self.prices.fastest[: self.length])
-        if self.prices.maximum_time is None:  # only excludes what misses the round deadline
+        fastest = self.assignment.cheapest(self.problem.costs.fastest[: self.length])
+        if self.problem.maximum_time is None:  # only excludes what misses the round deadline
             return np.where(np.isinf(fastest), 1.0, 0.0)
         return fastest
 
     def _limit_values(self) -> FloatArray:
         """Limits, widened so that rounding of sums excludes no plan; leaves are costed exactly."""
         rounding = sum_rounding(self.length)
-        limit = self.prices.maximum_time
+        limit = self.problem.maximum_time
         values = []
         priced = [] if self._priced is None else [(self.multipliers[0], self._priced)]
         for multiplier, gain in [*priced, *((value, None) for value in self.multipliers)]:
-            paid = 0.0 if limit is None else multiplier * limit
+            paid = self.problem.paid(multiplier)
             room = self.cutoff - self.assignment.transfers + paid
             size = abs(self.cutoff) + paid
             if gain is not None:

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from depl.models.evaluation.traced_law import first_losses
 from depl.models.evaluation.traced_support import epoch_outside, mean_after, strays
+from depl.models.foundation.deadline import keep_time
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.affine_law import AffineLaw, Position, Trained, ends_of, following
 from depl.models.problem.allocation import allocate_counts
@@ -25,24 +25,12 @@ from depl.models.traces.table import Schedule
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A schedule: one epoch after another node.
+    """A schedule: one epoch after another node."""
 
-    Attributes
-    ----------
-    ends : tuple of Position
-        The last position of every stage, those of a run under way included.
-    parent : int
-        The node without the last epoch; -1 for none.
-    mean : float
-        Of the final loss [loss].
-    cost : float
-        Cheapest, transfers included [cost].
-    """
-
-    ends: tuple[Position, ...]
-    parent: int
-    mean: float
-    cost: float
+    ends: tuple[Position, ...]  # the last position of every stage, those of a run under way included
+    parent: int  # the node without the last epoch; -1 for none
+    mean: float  # of the final loss [loss]
+    cost: float  # the least, with transfers [cost]
 
     @property
     def place(self) -> Position:
@@ -50,69 +38,30 @@ class Node:
         return self.ends[-1]
 
 
-@dataclass(frozen=True, eq=False)
-class Candidates:
-    """All schedules, shorter ones first.
-
-    Attributes
-    ----------
-    nodes : sequence of Node
-    past : tuple of Position
-        The last positions of the stages of a run under way, which all schedules go on from.
-    """
-
-    nodes: Sequence[Node]
-    past: tuple[Position, ...] = ()
-
-    def schedule(self, node: int) -> Schedule:
-        """Model and cluster of its epochs, those to come alone."""
-        found = [place.trained for place in self.nodes[node].ends for _ in range(place.age)]
-        return tuple(found[_epochs(self.past) :])
-
-    def epochs(self, node: int) -> int:
-        """How many are to come."""
-        return _epochs(self.nodes[node].ends) - _epochs(self.past)
-
-    def by_cost(self, chosen: Sequence[int]) -> NDArray[np.intp]:
-        """Some nodes, cheapest first."""
-        costs = [self.nodes[node].cost for node in chosen]
-        return np.array(chosen, dtype=np.intp)[np.argsort(costs, kind="stable")]
-
-
 def all_candidates(
-    instance: Instance, law: AffineLaw, allowed: int, proceed: Callable[[], bool] = lambda: True
-) -> Candidates | None:
-    """List the schedules of an instance with a traced law.
-
-    Parameters
-    ----------
-    law : AffineLaw
-        That of the instance.
-    allowed : int
-        Most schedules.
-    proceed : callable
-        Asked before every epoch; False stops the listing, which then returns None.
+    instance: Instance, law: AffineLaw, allowed: int, look: Callable[[], None] = keep_time
+) -> "Candidates":
+    """List the schedules of an instance with this traced law; a look at the clock before every epoch.
 
     Raises
     ------
     NotCoveredError
-        If there are more.
+        If there are more than ``allowed``.
     """
-    listing = _Listing(instance, law)
-    level, epochs = listing.longer([-1], 1), 1
+    found = Candidates(instance, law)
+    level, epochs = found.longer([-1], 1), 1
     while level:
-        if not proceed():
-            return None
-        if len(listing.nodes) > allowed:
+        look()
+        if len(found.nodes) > allowed:
             raise NotCoveredError(f"the traces support more than {allowed} schedules; lower maximum_epochs")
         epochs += 1
-        level = listing.longer(level, epochs)
-    return listing.found
+        level = found.longer(level, epochs)
+    return found
 
 
-@dataclass
-class _Listing:
-    """Nodes so far, and what their epochs count up."""
+@dataclass(eq=False)
+class Candidates:
+    """Schedules, shorter ones first, and what their epochs count up."""
 
     instance: Instance
     law: AffineLaw
@@ -122,7 +71,8 @@ class _Listing:
         instance, law, traced = self.instance, self.law, self.instance.traced_law
         self.fewest = traced.whole_runs if traced is not None and traced.only_whole_runs else 0
         self.known = None if traced is None else traced.known
-        self.found = Candidates(self.nodes, tuple(ends_of(() if traced is None else traced.trained_before)))
+        # the last positions of the stages of a run under way, which all schedules go on from
+        self.past = tuple(ends_of(() if traced is None else traced.trained_before))
         data, rules = frozenset(item.name for item in instance.datasets), instance.rules
         seen = {key[0] for key in law.rows}
         jumps = [(previous, trained) for trained, _, age, previous in law.rows if age == 1 and previous]
@@ -140,12 +90,27 @@ class _Listing:
         stages = [stage for rows in law.by_stage.values() for stage in rows]
         # no stage begins later, or goes on for longer, than one that was seen
         longest = max(start for _, start, _ in stages) + max(length for _, _, length in stages)
-        longest -= _epochs(self.found.past)
+        longest -= _epochs(self.past)
         for epoch in range(1, min(longest, instance.target.maximum_epochs) + 1):
             for kind in self.kinds:
                 one = load(instance, epoch, *kind, data)
                 self.column[epoch, kind] = self.loads.setdefault(one, len(self.loads))
         self.counts = {-1: np.zeros(len(self.loads), dtype=np.int32)}
+
+    def schedule(self, node: int) -> Schedule:
+        """Model and cluster of its epochs, those to come alone."""
+        found = [place.trained for place in self.nodes[node].ends for _ in range(place.age)]
+        return tuple(found[_epochs(self.past) :])
+
+    def epochs(self, node: int) -> int:
+        """How many are to come."""
+        return _epochs(self.nodes[node].ends) - _epochs(self.past)
+
+    def cheapest_first(self) -> list[int]:
+        """Nodes with which a plan may end, by cost."""
+        may_end, every = self.instance.rules.may_end, range(len(self.nodes))
+        ending = (node for node in every if may_end(self.nodes[node].place.trained[0]))
+        return sorted(ending, key=lambda node: self.nodes[node].cost)
 
     def longer(self, level: list[int], epochs: int) -> list[int]:
         """Those that go on with schedules of one epoch less, inside the support and the time limits."""
@@ -167,7 +132,7 @@ class _Listing:
 
     def _further(self, parent: int, epochs: int) -> Iterator[Node]:
         """One epoch more, unless the mean loss before it was never seen there; nothing is costed yet."""
-        ends = self.nodes[parent].ends if parent >= 0 else self.found.past
+        ends = self.nodes[parent].ends if parent >= 0 else self.past
         last = ends[-1] if ends else None
         for trained in self.kinds if last is None else (last.trained, *self.after.get(last.trained, ())):
             place = following(last, trained)
@@ -189,7 +154,7 @@ class _Listing:
         return not self.fewest or len(self.law.beginnings.get(beginning, ())) >= self.fewest
 
     def _transfers(self, ends: tuple[Position, ...]) -> float:
-        past = _epochs(self.found.past)
+        past = _epochs(self.past)
         used = {place.trained[1] for place in ends if place.start + place.age > past}
         return float(sum(self.transfers[name] for name in sorted(used)))
 

@@ -15,32 +15,18 @@ from depl.models.programs.quiet import quiet_highs
 
 
 class CutOptimum(NamedTuple):
-    """The greatest value that the cuts allow.
-
-    Attributes
-    ----------
-    ceiling : float
-        That value.
-    point : float array (n,)
-        Where it is attained.
-    multipliers : float array (cuts,)
-        Of the cuts, in the order in which they were added; at least 0, with the sum 1.
-    """
+    """The greatest value that the cuts allow."""
 
     ceiling: float
-    point: FloatArray
-    multipliers: FloatArray
+    point: FloatArray  # where it is attained, (n,)
+    multipliers: FloatArray  # of the cuts, in the order in which they were added; at least 0, with the sum 1
 
 
 class CutProgram:
     """max z subject to z + row . x <= right for every cut, lower <= x <= upper.
 
-    HiGHS measures feasibility absolutely: give everything in units that make it about 1.
-
-    Parameters
-    ----------
-    lower, upper : float array (n,)
-        Of the variables; infinite where they have no end.
+    HiGHS measures feasibility absolutely: give everything in units that make it about 1. Ends of the
+    variables may be infinite.
     """
 
     def __init__(self, lower: FloatArray, upper: FloatArray) -> None:

@@ -119,7 +119,7 @@ def _bounds(problem: SampledProblem) -> Attainable:
         raise NotCoveredError(
             "the only feasible plan does not train, and costs 0: there is no program to write down"
         )
-    raise NotCoveredError(f"there is no program: {why_infeasible(problem, bounds.best_gain(problem))}")
+    raise NotCoveredError(f"there is no program: {why_infeasible(problem, bounds.best_gain)}")
 
 
 def _written(problem: SampledProblem, form: str, reading: Reading) -> pyo.ConcreteModel:
@@ -129,22 +129,20 @@ def _written(problem: SampledProblem, form: str, reading: Reading) -> pyo.Concre
 
 
 def _finish(problem: SampledProblem, form: str, reading: Reading, limits: Limits) -> pyo.ConcreteModel:
-    """Solve, and leave in the program what the proof needed."""
+    """Solve, and leave in the program what the proof needed: nothing where no plan costs less than 0."""
     require_manageable(problem)
-    if _bounds(problem).idle:  # no plan costs less than 0
-        model, loop = _written(problem, form, reading), None
+    _bounds(problem)
+    loop = _solved(problem, reading, limits)
+    if form == "price" and loop.model is not None:
+        model = loop.model
+        for sequence, row in loop.settled.items():  # it stays in the program, and its cost is stated
+            row.deactivate()
+            add_cost_row(model, problem, sequence, loop.exact_cost(list(sequence)) / loop.unit)
+        model.eq2_cost.set_value(loop.unit * model.eq2_cost.expr)
     else:
-        loop = _solved(problem, reading, limits)
-        if form == "price":
-            model = loop.model
-            for sequence, row in loop.settled.items():  # it stays in the program, and its cost is stated
-                row.deactivate()
-                add_cost_row(model, problem, sequence, loop.exact_cost(list(sequence)) / loop.unit)
-            model.eq2_cost.set_value(loop.unit * model.eq2_cost.expr)
-        else:
-            model = _written(problem, form, reading)
-            for choices, same_gain in loop.ties:
-                add_no_good(model, problem, choices, same_gain)
+        model = _written(problem, form, reading)
+        for choices, same_gain in loop.ties:
+            add_no_good(model, problem, choices, same_gain)
     mark(model, _note(problem, form, loop))
     return model
 
@@ -158,7 +156,7 @@ def _solved(problem: SampledProblem, reading: Reading, limits: Limits) -> Loop:
         If one of them was not reached.
     """
     loop = Loop(problem, limits, reading).run()
-    if loop.termination in PROVED:
+    if loop.termination in PROVED and loop.model is not None:
         with _loosened(loop.model):
             loop.lower_bound = 0.0
             loop.prove()
@@ -192,8 +190,8 @@ def _loosened(model: pyo.ConcreteModel) -> Iterator[None]:
             row.set_value(sides)
 
 
-def _note(problem: SampledProblem, form: str, loop: Loop | None) -> dict[str, Any]:
-    """What is known of a finished program; without a loop, of one in which not training is feasible."""
+def _note(problem: SampledProblem, form: str, loop: Loop) -> dict[str, Any]:
+    """What is known of a finished program."""
     solver = f"HiGHS {importlib.metadata.version('highspy')}"
     tolerances = (float(OPTIONS["mip_feasibility_tolerance"]), LOOSE)
     return {
@@ -203,10 +201,10 @@ def _note(problem: SampledProblem, form: str, loop: Loop | None) -> dict[str, An
         "fingerprint": problem.instance.fingerprint,
         "scenarios": len(problem.scenarios),
         "digest": problem.scenarios.digest,
-        "optimum": 0.0 if loop is None else loop.cost,
-        "solver": "the plan that does not train" if loop is None else solver,
-        "tolerances": () if loop is None else tolerances,
-        "programs": 0 if loop is None else loop.programs,
-        "near_ties": 0 if loop is None else len(loop.ties),
-        "cost_rows": 0 if loop is None else len(loop.model.cost_rows),
+        "optimum": loop.cost,
+        "solver": "the plan that does not train" if loop.model is None else solver,
+        "tolerances": () if loop.model is None else tolerances,
+        "programs": loop.programs,
+        "near_ties": len(loop.ties),
+        "cost_rows": 0 if loop.model is None else len(loop.model.cost_rows),
     }

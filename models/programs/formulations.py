@@ -47,13 +47,8 @@ class Price:
     """The form ``price``: resources and times projected out onto the price of time, a relaxation at first.
 
     As one configuration g trains in an epoch, theta >= sum psi_g(lam) w_g - lam T_max for every price lam of
-    time is the problem, and any finite set of prices a relaxation.
-
-    Attributes
-    ----------
-    model : pyomo.environ.ConcreteModel
-    unit : float
-        The objective counts in this many units of cost.
+    time is the problem, and any finite set of prices a relaxation. The objective of ``model`` counts in
+    ``unit`` units of cost.
 
     Raises
     ------
@@ -67,7 +62,7 @@ class Price:
         """Write the program down, with cuts at a few prices."""
         self.problem, self.unit = problem, unit
         target, keys = problem.instance.target, usable_keys(problem, bounds)
-        self.curves = EpochCosts.of(_loads(problem, keys), target.round_deadline)
+        self.curves = EpochCosts.of(list(_loads(problem, keys).values()), target.round_deadline)
         self.model = model = plan_frame(problem, bounds, keys, reading)
         mark(model, RELAXATION)
         self._choices, self._known = list(model.w.values()), set[tuple[float, float]]()
@@ -132,7 +127,7 @@ def cone(
     """
     target, keys = problem.instance.target, usable_keys(problem, bounds)
     model = plan_frame(problem, bounds, keys, reading)
-    loads = dict(zip(keys, _loads(problem, keys), strict=True))
+    loads = _loads(problem, keys)
     places: dict[tuple[int, str], tuple[list[Any], EpochCosts]] = {}
     for place in sorted({key[:2] for key in keys}):
         there = [key for key in keys if key[:2] == place]
@@ -190,8 +185,8 @@ def _add_resources(
 # --- what both forms share
 
 
-def usable_keys(problem: SampledProblem, bounds: Attainable) -> dict[Key, Configuration]:
-    """Index of w with the configuration that it stands for, epoch by epoch.
+def usable_keys(problem: SampledProblem, bounds: Attainable) -> dict[Key, int]:
+    """Index of w with the configuration that it stands for, by position, epoch by epoch.
 
     Raises
     ------
@@ -204,15 +199,14 @@ def usable_keys(problem: SampledProblem, bounds: Attainable) -> dict[Key, Config
         )
     named = [labels(problem, g) for g in problem.configurations]
     return {
-        (k, *named[index]): g
+        (k, *named[index]): index
         for k in range(1, bounds.longest + 1)
-        for index, g in enumerate(problem.configurations)
-        if bounds.usable[k - 1, index]
+        for index in np.flatnonzero(bounds.usable[k - 1]).tolist()
     }
 
 
 def plan_frame(
-    problem: SampledProblem, bounds: Attainable, keys: Mapping[Key, Configuration], reading: Reading
+    problem: SampledProblem, bounds: Attainable, keys: Mapping[Key, int], reading: Reading
 ) -> pyo.ConcreteModel:
     """The discrete part of both forms, with an expression ``transfers`` [cost] and empty ``no_goods``."""
     model, instance = pyo.ConcreteModel(name="depl"), problem.instance
@@ -329,15 +323,15 @@ def _add_switches(model: pyo.ConcreteModel, problem: SampledProblem, trained: Ma
 
 
 def _add_quantile(
-    model: pyo.ConcreteModel, problem: SampledProblem, bounds: Attainable, keys: Mapping[Key, Configuration]
+    model: pyo.ConcreteModel, problem: SampledProblem, bounds: Attainable, keys: Mapping[Key, int]
 ) -> None:
     """Constraint (3), divided by the largest coefficient so that absolute tolerances mean something.
 
     z of a scenario is fixed where all feasible plans agree on it; rows of a caller count them all.
     """
     names, needed = list(model.models), problem.needed
-    subset = {held: index for index, held in enumerate(problem.subsets)}
-    rows = [problem.gains[key[0] - 1, subset[g.datasets], g.model] for key, g in keys.items()]
+    triples = list(problem.position)
+    rows = [problem.gains[key[0] - 1, *triples[index][1:]] for key, index in keys.items()]
     rows += [-problem.switch_losses[k - 1, names.index(i), names.index(j)] for k, i, j in model.v]
     variables = [*model.w.values(), *model.v.values()]
     coefficients = np.array(rows).reshape(len(rows), len(problem.scenarios))
@@ -454,7 +448,6 @@ def _sums(variable: Any, part: Callable[[Any], Any]) -> _Sums:
     return _Sums({common: linear([1.0] * len(items), items) for common, items in terms.items()})
 
 
-def _loads(problem: SampledProblem, keys: Mapping[Key, Configuration]) -> list[Load]:
+def _loads(problem: SampledProblem, keys: Mapping[Key, int]) -> dict[Key, Load]:
     """What the choices ask of their clusters."""
-    position = {g: index for index, g in enumerate(problem.configurations)}
-    return [problem.loads[key[0] - 1][position[g]] for key, g in keys.items()]
+    return {key: problem.loads[key[0] - 1][index] for key, index in keys.items()}

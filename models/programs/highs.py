@@ -92,23 +92,11 @@ class Status(Enum):
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """What a solver says of a program; the values of its variables are in the Pyomo model.
-
-    Attributes
-    ----------
-    status : Status
-    objective : float or None
-        Of the best solution; None if there is none.
-    bound : float
-        Proved bound of the optimum; for a minimum minus infinity if nothing is known.
-    options : mapping
-        The options in force.
-    """
+    """What a solver says of a program; the values of its variables are in the Pyomo model."""
 
     status: Status
-    objective: float | None
-    bound: float
-    options: Mapping[str, Option] | None = None
+    objective: float | None  # of the best solution; None if there is none
+    bound: float  # proved, of the optimum; for a minimum minus infinity if nothing is known
 
     @property
     def proved(self) -> bool:
@@ -199,16 +187,16 @@ class Session:
         The time limit, in wall seconds, is kept to within `GRACE` whatever HiGHS does.
         """
         if self._highs is None:
-            return Answer(Status.INFEASIBLE, None, math.inf, self.options)
+            return Answer(Status.INFEASIBLE, None, math.inf)
         if not self._ended.is_set():  # it was left alone
-            return Answer(Status.ERROR, None, -math.inf, self.options)
+            return Answer(Status.ERROR, None, -math.inf)
         limit = math.inf if time_limit is None else max(time_limit, 1e-3)
         self._bound = -math.inf
         # HiGHS counts the seconds of all solves of an object.
         self._highs.setOptionValue("time_limit", self._highs.getRunTime() + limit)
         ended, stopped = self._run(limit, watch)
         if not ended:
-            return Answer(stopped or Status.ERROR, None, self._bound, self.options)
+            return Answer(stopped or Status.ERROR, None, self._bound)
         return self._answer(stopped)
 
     def _run(self, limit: float, watch: Watcher | None) -> tuple[bool, Status | None]:
@@ -218,7 +206,7 @@ class Session:
         self._stop.clear()
         self._ended.clear()
         threading.Thread(target=self._work, daemon=True).start()
-        while True:
+        while told + GRACE > (now := time.perf_counter()):
             try:
                 if self._ended.wait(_TICK):
                     return True, stopped
@@ -229,14 +217,12 @@ class Session:
             except BaseException:
                 self._stop.set()
                 raise
-            now = time.perf_counter()
             if stopped is None and now - began > limit + _TICK:
                 stopped = Status.TIME_LIMIT
             if stopped is not None and told == math.inf:
                 told = now
                 self._stop.set()
-            if now - told > GRACE:
-                return False, stopped
+        return False, stopped
 
     def _work(self) -> None:
         try:
@@ -261,7 +247,7 @@ class Session:
             bound = math.inf
         if status not in (Status.OPTIMAL, Status.INFEASIBLE) and stopped is not None:
             status = stopped
-        return Answer(_worded(status, self.model), objective, bound, self.options)
+        return Answer(_worded(status, self.model), objective, bound)
 
     def _stop_if_told(self, event: Any) -> None:
         if self._stop.is_set():
@@ -311,7 +297,7 @@ class ScipSession:
                 load_solutions=False,
             )
         except InfeasibleConstraintException:
-            return Answer(Status.INFEASIBLE, None, math.inf, self.options)
+            return Answer(Status.INFEASIBLE, None, math.inf)
         status = _CONDITION.get(results.termination_condition, Status.ERROR)
         bound = -math.inf if results.objective_bound is None else float(results.objective_bound)
         if status is Status.INFEASIBLE:
@@ -319,7 +305,7 @@ class ScipSession:
         objective = results.incumbent_objective
         if objective is not None:
             results.solution_loader.load_vars()
-        return Answer(_worded(status, self.model), objective, bound, self.options)
+        return Answer(_worded(status, self.model), objective, bound)
 
 
 def require_scip() -> Any:

@@ -6,19 +6,18 @@ so every bound of the solver is one of the problem; no cost comes from the solve
 why the loop ends and what it proves once sequences whose cost is known are excluded.
 """
 
-import contextlib
 import math
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 from depl.models.evaluation.evaluate import INTENT, Reading
 from depl.models.exact.choices import Configuration
-from depl.models.exact.counted import Counted
+from depl.models.exact.counted import first_plan
 from depl.models.exact.reasons import why_infeasible
 from depl.models.exact.sampled import SampledProblem
-from depl.models.exact.search import UNEXPLAINED, Search
+from depl.models.exact.search import UNEXPLAINED
 from depl.models.foundation.deadline import OutOfTimeError, now
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.foundation.tolerances import PROOF_TOLERANCE, counts_as_proved
@@ -57,16 +56,7 @@ def solve_sampled(
 ) -> "Loop":
     """Solve the sampled problem to proven optimality by a program and its cuts.
 
-    Parameters
-    ----------
-    problem : SampledProblem
-    limits : Limits, optional
-        Gap, time limit, seed of the solver, progress, and rows are used; what rows may speak of,
-        `depl.models.programs.own_rows` says.
-    reading : depl.models.evaluation.evaluate.Reading
-        Intent or letter of (2) and (6); cost and bound are those of this reading.
-    form : str
-        ``price``, solved by HiGHS, or ``cone``, by SCIP.
+    Cost and bound are those of the reading of (2) and (6). HiGHS solves the form ``price``, SCIP ``cone``.
 
     Raises
     ------
@@ -115,39 +105,25 @@ def require_manageable(problem: SampledProblem) -> None:
 class Loop:
     """One solve: what is held and what is proved, and in the end the answer.
 
-    Attributes
-    ----------
-    choices, cost : list or None, float
-        Configurations of the best plan, epoch by epoch, and its cost under the reading [cost].
-    lower_bound : float
-        No feasible plan costs less [cost]; infinite if infeasible.
-    reason : str or None
-        Why there is no plan, or no proof.
-    programs : int
-        How many were solved.
-    ties : list of (choices, bool)
-        Sequences that the solver took for feasible and the exact count did not; whether they miss scenarios.
-    settled : dict
-        Feasible sequences that a row excludes, as their cost is known, and this row.
-    own : tuple of Pyomo rows and variables
-        What the caller added to the program, and variables that the caller held.
+    ``ties`` are sequences that the solver took for feasible and the exact count did not, and whether they
+    miss scenarios; ``settled`` feasible ones that a row excludes, as their cost is known, with this row.
     """
 
     problem: SampledProblem
     limits: Limits
     reading: Reading = INTENT
     form: str = "price"
-    choices: Choices | None = None
-    cost: float = math.inf
-    lower_bound: float = 0.0
+    choices: Choices | None = None  # of the best plan, epoch by epoch
+    cost: float = math.inf  # its, under the reading [cost]
+    lower_bound: float = 0.0  # no feasible plan costs less; infinite if infeasible [cost]
     termination: Termination = Termination.EXHAUSTED
-    reason: str | None = None
-    programs: int = 0
+    reason: str | None = None  # why there is no plan, or no proof
+    programs: int = 0  # that were solved
     ties: list[tuple[Choices, bool]] = field(default_factory=list)
     settled: dict[tuple[Configuration, ...], Any] = field(default_factory=dict)
     build_seconds: float = 0.0
     options: Mapping[str, Option] = field(default_factory=dict)
-    own: tuple[Any, ...] = ()
+    own: tuple[Any, ...] = ()  # rows that the caller added to the program, and variables that the caller held
     unit: float = 1.0
     model: Any = None
     _price: Price | None = None
@@ -166,10 +142,11 @@ class Loop:
         if problem.instance.rules.obstacle():
             return self._infeasible()
         bounds = attainable(problem)
-        self._best_gain = bounds.best_gain(problem)
+        self._best_gain = bounds.best_gain
         if not bounds.possible and not idle:
             return self._infeasible()
-        first = self._first_plan()
+        found = first_plan(problem, self.limits)  # by the intent of (2) and (6); its cost is a unit
+        first = None if found is None else list(found.choices)
         scale = math.inf if first is None else self.exact_cost(first)
         self.unit = (scale if 0 < scale < math.inf else self._largest_cost()) / _UNITS
         if self.form == "cone":
@@ -194,6 +171,7 @@ class Loop:
     def prove(self) -> Self:
         """Solve and add cuts until the bound meets the cost, by a solver that knows only what is written."""
         session = self._session()
+        self.options = session.options
         while True:
             if self._proved(0.0 if self.cost == 0 else PROOF_TOLERANCE):
                 return self.end(Termination.OPTIMAL)
@@ -202,7 +180,7 @@ class Loop:
             if self.limits.expired():
                 return self.end(Termination.TIME_LIMIT)
             answer = session.solve(self._remaining(), self._watch)
-            self.programs, self.options = self.programs + 1, answer.options or {}
+            self.programs += 1
             found = None if answer.objective is None else read_choices(self.model, self.problem)
             added = self._take(answer, found)
             if answer.status is Status.INFEASIBLE and self.choices is None:
@@ -235,14 +213,6 @@ class Loop:
             self.reason = "stopped before a plan was found; allow more time"
         self.lower_bound = min(self.lower_bound, self.cost)
         return self
-
-    def _first_plan(self) -> Choices | None:
-        """A feasible plan by the intent of (2) and (6), whose cost is a unit for the program."""
-        search = Search(Counted(self.problem), replace(self.limits, progress=None))
-        with contextlib.suppress(OutOfTimeError):  # what was found by then will do
-            search.build()
-            search.risk.first_plans(search)
-        return None if search.best is None else list(search.best.choices)
 
     def _session(self) -> Session | ScipSession:
         seed = self.limits.seed % 2**31

@@ -14,14 +14,12 @@ import pytest
 import depl
 from depl.models.evaluation.evaluate import evaluate
 from depl.models.exact.assignments import assignments
-from depl.models.exact.choices import Choices
 from depl.models.exact.chords import ChordedProblem
 from depl.models.exact.kernels import _change, _violation
 from depl.models.exact.law import Law, LawSubproblem
 from depl.models.exact.law_grid import GridSteps, make_grid
-from depl.models.exact.law_judge import LawJudge, Moments
+from depl.models.exact.law_problem import LawProblem
 from depl.models.exact.listing import enumerate_plans
-from depl.models.exact.prices import Prices
 from depl.models.exact.search import Search
 from depl.models.problem.epochs import compose, loss_step
 from depl.models.problem.laws import Forbidden, InverseGamma, Lognormal, Normal, Zero
@@ -112,8 +110,7 @@ def normals(seed, switching=False, **fields):
 
 def chorded(instance):
     """On all chords."""
-    problem = Choices(instance)
-    return ChordedProblem(instance, LawJudge(problem, 0), Moments.of(problem))
+    return ChordedProblem(instance, 0)
 
 
 def grid_for(instance, points, tilt, length, room=1.0):
@@ -134,13 +131,12 @@ def subproblem(
     """A subproblem with everything on the same grid."""
     chosen = list(assignments(problem))[-1] if assignment is None else assignment
     steps = GridSteps(problem, grid.step, grid.step * (grid.size - 1))
-    prices = Prices.of(problem)
-    return LawSubproblem(problem, prices, chosen, length, (multiplier,), cutoff, grid, steps, cells)
+    return LawSubproblem(problem, chosen, length, (multiplier,), cutoff, grid, steps, cells)
 
 
 def extras(search):
     """Price of every kind at every epoch above the cheapest kind, from the definition; shape (K, J)."""
-    priced = search.assignment.cheapest(search.prices.at(search.multipliers[0]))[: search.length]
+    priced = search.assignment.cheapest(search.problem.psi(search.multipliers[0]))[: search.length]
     return np.asarray(priced - priced.min(axis=1, keepdims=True))
 
 
@@ -180,8 +176,7 @@ def doubt(search):
 
 def law_search(instance):
     """Ready to search by laws on grids, whatever they are."""
-    problem = Choices(instance)
-    search = Search(Law(problem, LawJudge(problem, 0)), Limits())
+    search = Search(Law(LawProblem(instance, 0)), Limits())
     search.build()
     return search
 

@@ -23,7 +23,7 @@ LOOKS_AFTERWARDS = 2
 """Looks at the clock that may follow a press; a method that goes on takes hundreds."""
 ONE_PLACE = ("expected-cost", "expected-greedy")
 METHODS = [item.name for item in depl.methods()]
-PROVED_BEFORE = ("milp", "scenario-search")
+PROVED_BEFORE = ("auto", "milp", "scenario-search")
 """Methods that have something left to do once the optimum is proved."""
 
 

@@ -65,8 +65,8 @@ def kinds_of(problem, assignment, length):
 
 def switches_allowed(problem, models):
     """Whether every model may follow the one before it."""
-    pairs = itertools.pairwise((problem.initial_model, *models))
-    return all(before is None or problem.may_follow[before, after] for before, after in pairs)
+    pairs = itertools.pairwise((problem.first_model, *models))
+    return all(problem.may_follow[before, after] for before, after in pairs)
 
 
 def choices_of(problem, assignment, kinds):

@@ -15,6 +15,7 @@ from depl.models.exact.choices import Choices
 from depl.models.exact.labels import LabelSearch
 from depl.models.exact.law import _on_chords
 from depl.models.problem.laws import Normal
+from depl.models.risk.verdicts import Verdict
 from tests.cases.law_search_cases import chorded, constant, make, normals, require_agreement
 
 WAYS = ("at once", "one after another", "labels")
@@ -36,7 +37,7 @@ def test_a_plan_that_meets_the_target_meets_a_chord_and_one_that_meets_a_chord_a
         assert best >= reached - 1e-7
         # The largest distance between root and chord, at the first of equal steps: step / 4.
         assert best <= reached + safety * max(problem.ends) / problem.size / 4 + 1e-7
-        assert (reached >= needed) == (problem.misses(choices) == 0)
+        assert (reached >= needed) == (problem.verdict(choices) is Verdict.MET)
     assert problem.allowed == problem.size - 1
 
 
@@ -48,7 +49,7 @@ def test_chords_agree_with_enumeration_whichever_way_they_take(seed, way, monkey
     monkeypatch.setattr(chord_search, "_FEW_NODES", 3)
     monkeypatch.setattr(chord_search, "_FEW_LABELS", 30)
     if way != "labels":
-        monkeypatch.setattr(LabelSearch, "covers", lambda problem, prices: False)
+        monkeypatch.setattr(LabelSearch, "covers", lambda problem: False)
     limits = {"round_deadline": 2.0} if way == "labels" else {"maximum_time": 4.0 + seed / 2}
     instance = normals(seed, switching=bool(seed % 2) and way != "labels", **limits)
     assert _on_chords(Choices(instance))

@@ -23,8 +23,8 @@ TINY = depl.load("tiny")
 WAYS = {
     "as it is": {},
     "at prices of gain": {"counted.LONG": 1},
-    "on parts halved at once": {"search.LARGEST_ASSIGNMENTS": 0, "assignments.MOST_CHILDREN": 1},
-    "on parts of some sets": {"search.LARGEST_ASSIGNMENTS": 0, "assignments.MOST_CHILDREN": 8},
+    "on parts halved at once": {"search.few_assignments": lambda _: False, "assignments.MOST_CHILDREN": 1},
+    "on parts of some sets": {"search.few_assignments": lambda _: False, "assignments.MOST_CHILDREN": 8},
 }
 """Ways to search, and the limits of effort that make it take them on tiny problems."""
 

@@ -9,10 +9,7 @@ import pytest
 
 import depl
 from depl.models.exact import assignments, search
-from depl.models.exact.assignments import (
-    LARGEST_ASSIGNMENTS,
-    count_assignments,
-)
+from depl.models.exact.assignments import few_assignments
 from depl.models.exact.choices import Choices
 from depl.models.solving.result import Termination
 from tests import problems
@@ -51,7 +48,7 @@ def test_divided_and_listed_assignments_have_the_same_optimum(monkeypatch, metho
         target = instance.target
         instance = instance.replace(maximum_loss=1.4 * target.maximum_loss - 0.4 * target.initial_loss)
     listed = solved(instance, method)
-    monkeypatch.setattr(search, "LARGEST_ASSIGNMENTS", 0)
+    monkeypatch.setattr(search, "few_assignments", lambda _: False)
     monkeypatch.setattr(assignments, "MOST_CHILDREN", 1 + 7 * (seed % 2))
     divided = solved(instance, method)
     assert divided.termination is listed.termination
@@ -61,7 +58,7 @@ def test_divided_and_listed_assignments_have_the_same_optimum(monkeypatch, metho
 def test_a_target_out_of_reach_is_proved_on_parts_and_what_is_reached_is_told(monkeypatch):
     instance = depl.load("tiny").replace(maximum_loss=-20.0)
     listed = solved(instance, "scenario-search")
-    monkeypatch.setattr(search, "LARGEST_ASSIGNMENTS", 0)
+    monkeypatch.setattr(search, "few_assignments", lambda _: False)
     found = solved(instance, "scenario-search")
     assert found.termination is listed.termination is Termination.INFEASIBLE
     assert "target -20 at omega 0.7 unreachable on 12 scenarios" in found.reason
@@ -74,7 +71,7 @@ def test_a_target_out_of_reach_is_proved_on_parts_and_what_is_reached_is_told(mo
 def test_more_assignments_than_can_be_listed_are_no_obstacle():
     """The program of the third method knows nothing of assignments."""
     instance = drawn(0, 5, 3, 4)
-    assert count_assignments(Choices(instance)) > LARGEST_ASSIGNMENTS
+    assert not few_assignments(Choices(instance))
     found = depl.solve(instance, "scenario-search", scenarios=5)  # verified, its dual bound, too
     known = depl.solve(instance, "milp", scenarios=5)
     assert found.termination is known.termination is Termination.OPTIMAL

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from depl.models.evaluation.evaluate import evaluate
-from depl.models.exact.assignments import assignments, count_assignments
+from depl.models.exact.assignments import assignments, few_assignments
 from depl.models.exact.listing import enumerate_plans
 from depl.models.exact.root_bounds import root_bound
 from depl.models.exact.sampled import SampledProblem
@@ -47,7 +47,7 @@ def test_root_bounds_are_those_of_the_verifier_at_any_prices():
         problem, timed = SampledProblem(instance, scenarios), instance.target.maximum_time is not None
         sample = given_sample((scenarios.improvements, scenarios.switch_losses), scenarios.decimals)
         given = instance, sample, problem.allowed
-        assert count_assignments(problem) == len(list(assignments(problem)))
+        assert few_assignments(problem) == (len(list(assignments(problem))) <= 4096)
         for _ in range(3 if any(problem.open_subsets) else 0):
             prices = float(rng.lognormal()) * timed, float(rng.lognormal(2))
             low, high = (dual_bound(*given, *prices, cautious=side) for side in (True, False))

@@ -7,16 +7,15 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from depl.models.exact.assignments import assignments, make_sample
+from depl.models.exact.assignments import assignments
 from depl.models.exact.first_plans import Neighbourhood, gained, priced_plan
 from depl.models.exact.kernels import Sample
-from depl.models.exact.prices import Prices
 from tests.oracles.search import kinds_of, required_by, tiny_problems
 
 
 def one_change_at_most(problem, assignment, needed):
     """Sequences of kinds with one change at most that gain ``needed`` in enough scenarios, written out."""
-    sample = make_sample(problem, assignment, np.arange(problem.size))
+    sample = problem.sample(assignment)
     for length in range(1, problem.epochs + 1):
         for kinds in kinds_of(problem, assignment, length):
             changes = sum(before != after for before, after in itertools.pairwise(kinds))
@@ -32,8 +31,7 @@ def total_gains(sample, kinds):
     for k, kind in enumerate(kinds):
         for s in range(len(totals)):
             totals[s] += sample.gains[k, kind, s]
-            if before not in (-1, models[kind]):
-                totals[s] -= sample.switch_losses[k, before, models[kind], s]
+            totals[s] -= sample.switch_losses[k, before, models[kind], s]
         before = models[kind]
     return totals
 
@@ -43,11 +41,10 @@ def test_plans_of_one_change_are_the_cheapest_and_the_fastest():
     seen = Counter()
     rng = np.random.default_rng(5)
     for problem in tiny_problems(34, 25):
-        prices = Prices.of(problem)
         for assignment in assignments(problem):
-            near = Neighbourhood(problem, prices, assignment)
-            multiplier, limit = float(rng.choice([0.0, rng.uniform(0, 5)])), prices.maximum_time
-            psi = assignment.cheapest(prices.at(multiplier))
+            near = Neighbourhood(problem, assignment)
+            multiplier, limit = float(rng.choice([0.0, rng.uniform(0, 5)])), problem.maximum_time
+            psi = assignment.cheapest(problem.psi(multiplier))
             charge = assignment.transfers - (multiplier * limit if limit is not None else 0.0)
             costs = {
                 kinds: charge + sum(psi[k, kind] for k, kind in enumerate(kinds))
@@ -62,7 +59,7 @@ def test_plans_of_one_change_are_the_cheapest_and_the_fastest():
                 assert near.one_switch(multiplier, least - 1e-6 * (1 + abs(least))) is None
                 assert near.one_switch(multiplier, least + 1e-6 * (1 + abs(least))) is not None
                 seen["cheapest"] += 1
-            times, needed = assignment.cheapest(prices.fastest), problem.needed * rng.uniform(0.5, 1.2)
+            times, needed = assignment.cheapest(problem.costs.fastest), problem.needed * rng.uniform(0.5, 1.2)
             durations = {
                 kinds: sum(times[k, kind] for k, kind in enumerate(kinds))
                 for kinds in one_change_at_most(problem, assignment, needed)
@@ -81,12 +78,15 @@ def test_plans_of_one_change_are_the_cheapest_and_the_fastest():
 
 def random_sample(rng, length, kinds, scenarios, models):
     """Kinds of models that may follow one another, with small losses of switches."""
+    gains = rng.uniform(0, 1, (length, kinds, 1)) + rng.normal(0, 0.1, (length, kinds, scenarios))
+    losses = rng.uniform(0, 0.2, (length, models, models, scenarios))
+    losses[:, np.arange(models), np.arange(models)] = 0.0
     return Sample(
-        gains=rng.uniform(0, 1, (length, kinds, 1)) + rng.normal(0, 0.1, (length, kinds, scenarios)),
-        switch_losses=rng.uniform(0, 0.2, (length, models, models, scenarios)),
-        may_follow=np.ones((models, models), dtype=bool),
+        gains=gains,
+        switch_losses=np.pad(losses, ((0, 0), (0, 1), (0, 0), (0, 0))),
+        may_follow=np.ones((models + 1, models), dtype=bool),
         models=np.arange(kinds) % models,
-        first_model=int(rng.integers(-1, models)),
+        first_model=(*range(models), models)[int(rng.integers(-1, models))],
         needed=0.4 * length,
         allowed=scenarios // 4,
         may_end=np.ones(models, dtype=bool),
@@ -128,7 +128,7 @@ def test_plans_by_a_price_of_gain_are_near_the_optimum(length, kinds, scenarios,
         if enough:
             cost = math.inf if found is None else sum(costs[k, kind] for k, kind in enumerate(found))
             ratios.append(cost / min(enough))
-    barred = sample._replace(may_follow=np.eye(models, dtype=bool))
+    barred = sample._replace(may_follow=np.eye(models + 1, models, dtype=bool))
     assert models == 1 or np.all(np.isneginf(gained(barred, np.arange(2))))
     assert len(ratios) > 12
     assert np.mean(ratios) <= above

@@ -14,8 +14,7 @@ from depl.models.exact.assignments import assignments
 from depl.models.exact.chord_search import ChordSearch
 from depl.models.exact.chords import Chords
 from depl.models.exact.clusters import Clustered, cheapest_clusters
-from depl.models.exact.labels import LabelSearch, Line, mark_undominated
-from depl.models.exact.prices import Prices
+from depl.models.exact.labels import LabelSearch, mark_undominated
 from depl.models.foundation.search import BestFirst
 from depl.models.problem.laws import Forbidden
 from depl.models.solving.limits import Limits
@@ -31,15 +30,14 @@ LENGTH = 4
 def test_bounds_and_plans_of_spans_agree_with_all_plans(seed):
     """A plan of least cost is found in some span; with few labels it is said that there are more."""
     problem = chorded(normals(seed, round_deadline=2.0))
-    prices = Prices.of(problem)
-    assert LabelSearch.covers(problem, prices)
-    few = LabelSearch(problem, prices, next(assignments(problem)))
+    assert LabelSearch.covers(problem)
+    few = LabelSearch(problem, next(assignments(problem)))
     line = few.lines((0.0, float(problem.ends[-1])), 1.0)[LENGTH]
     assert few.cheapest((0.0, float(problem.ends[-1])), LENGTH, line, 1e6, 0, lambda: None) == (None, False)
     ends = problem.ends[:: (4, 8, 24)[seed % 3] if problem.size > 1 else 1].tolist()
     for assignment in assignments(problem):
-        search = LabelSearch(problem, prices, assignment)
-        costs = assignment.cheapest(prices.at(0.0))
+        search = LabelSearch(problem, assignment)
+        costs = assignment.cheapest(problem.psi(0.0))
         gains = problem.moments.gains[:, assignment.subsets, assignment.models]
         variances = problem.moments.variances[:, assignment.subsets, assignment.models]
         for length in range(1, LENGTH + 1):
@@ -53,18 +51,17 @@ def test_bounds_and_plans_of_spans_agree_with_all_plans(seed):
             found = []
             for span in itertools.pairwise(ends):
                 line = search.lines(span, 1.0)[length]
-                better = search.better(span, length, line)
                 least = min(
                     (cost for at, cost in by_plan.values() if span[0] <= at <= span[1]), default=math.inf
                 )
-                assert line.bound <= better.bound <= least + 1e-9
-                answer = search.cheapest(span, length, better, 1e6, 1000, lambda: None)
+                assert line.bound <= least + 1e-9
+                answer = search.cheapest(span, length, line, 1e6, 1000, lambda: None)
                 assert answer.complete
                 if answer.kinds is not None:
                     at, cost = by_plan[tuple(answer.kinds.tolist())]
                     assert at <= span[1] + 1e-6
                     found.append(cost)
-                    again = search.cheapest(span, length, better, cost * (1 - 1e-6), 1000, lambda: None)
+                    again = search.cheapest(span, length, line, cost * (1 - 1e-6), 1000, lambda: None)
                     assert again == (None, True)
             best = min((cost for _, cost in by_plan.values()), default=math.inf)
             assert min(found, default=math.inf) == pytest.approx(best, rel=1e-12)
@@ -103,7 +100,7 @@ def test_what_is_proved_by_labels_stays_below_the_bound_of_the_span_that_is_next
 def test_where_nothing_has_to_be_gained_no_price_of_gain_bounds_a_cost():
     search = ChordSearch(Chords(chorded(normals(0, maximum_loss=11.0))), Limits(), Clustered((), 0.5, 0.0))
     search.build()
-    assert search._bound_on(search.risk) == 0
+    assert search._bound_on(search.risk.problem) == 0
 
 
 def first_plan(search):
@@ -113,7 +110,7 @@ def first_plan(search):
         search.problem.moments.variances[:, assignment.subsets, assignment.models].sum(axis=0).argmin()
     )
     kinds = [skipping] * search.problem.epochs
-    search.accept(cheapest_clusters(search.problem, search.prices, assignment, kinds, 0.0, math.inf))
+    search.accept(cheapest_clusters(search.problem, assignment, kinds, 0.0))
 
 
 PUBLISHED = Path(__file__).resolve().parents[2] / "data" / "robust_knapsack"
@@ -133,12 +130,11 @@ def test_published_robust_knapsacks_of_500_and_1000_items_are_proved(name, optim
 @pytest.mark.parametrize("seed", range(4))
 def test_what_epochs_add_is_rounded_in_favour_of_the_plan_to_the_last_bit_of_any_sum(seed):
     problem = chorded(normals(seed, round_deadline=2.0))
-    prices = Prices.of(problem)
     for assignment in assignments(problem):
         chosen = assignment.subsets, assignment.models
         gains, variances = (table[:, *chosen] for table in problem.moments[:2])
-        search = LabelSearch(problem, prices, assignment)
-        costs = assignment.cheapest(prices.at(0.0))
+        search = LabelSearch(problem, assignment)
+        costs = assignment.cheapest(problem.psi(0.0))
         for part, true, sign in zip(search._table, (costs, gains, variances), (-1, 1, -1), strict=True):
             unit = 2.0 ** (math.floor(math.log2(np.abs(true).max(axis=1).sum())) - 51)
             moved = sign * (part - true)
@@ -151,13 +147,13 @@ def test_what_epochs_add_is_rounded_in_favour_of_the_plan_to_the_last_bit_of_any
     size = gain + problem.safety * math.sqrt(variance)
     assert problem.needed - search._needed >= 3 * 2 * LENGTH * 2.0**-53 * size
     least = cost + 2 * (gain + 3 * variance + problem.needed + problem.safety * problem.ends[-1])
-    assert search._rounding(Line(0.0, 2.0, 3.0))[LENGTH] >= 0.99e-12 * least
+    assert search._rounding(2.0, 3.0)[LENGTH] >= 0.99e-12 * least
 
 
 def test_labels_are_no_way_where_a_switch_or_a_last_model_is_forbidden():
     for changes in {}, {"switches": {("m0", "m1"): Forbidden()}}, {"deployable": ("m0",)}:
         problem = chorded(make([BELL, WILD], maximum_time=None, round_deadline=2.0, **changes))
-        assert LabelSearch.covers(problem, Prices.of(problem)) == (not changes)
+        assert LabelSearch.covers(problem) == (not changes)
 
 
 def test_labels_are_kept_of_which_none_before_that_is_kept_has_as_much_of_both():

@@ -5,10 +5,9 @@ import math
 import pytest
 
 from depl.models.exact import law as module
-from depl.models.exact.choices import Choices
 from depl.models.exact.law_completions import product_rounding
 from depl.models.exact.law_grid import Grid
-from depl.models.exact.law_judge import LawJudge
+from depl.models.exact.law_problem import LawProblem
 from depl.models.foundation.tolerances import ATOM_TOLERANCE
 from depl.models.problem.laws import Normal
 from tests.cases.law_search_cases import BELL, WILD, law_search, make
@@ -26,9 +25,9 @@ def test_roundings_are_counted_as_they_are_derived():
 
 def test_the_scale_of_a_loss_is_its_deviation_within_what_is_asked_for():
     """A fall of 4 is asked for."""
-    judge = LawJudge(Choices(make([BELL])), 0)
+    problem = LawProblem(make([BELL]), 0)
     for terms, scale in ([(-1, HEAVY)], 0.4), ([], 0.004), ([(-1, WILD.noise)], 2), ([(-9, WILD.noise)], 4):
-        assert judge.deviation(loss(10, *terms)) == pytest.approx(scale)
+        assert problem.deviation(loss(10, *terms)) == pytest.approx(scale)
 
 
 @pytest.mark.parametrize("level", [0.5, 0.999])

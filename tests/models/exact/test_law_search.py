@@ -9,7 +9,7 @@ from scipy import stats
 import depl
 from depl.models.exact import law as module
 from depl.models.exact.law import exact
-from depl.models.exact.law_judge import LawJudge
+from depl.models.exact.law_problem import LawProblem
 from depl.models.exact.search import Task
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.laws import Normal
@@ -58,14 +58,14 @@ def test_what_cannot_be_decided_is_neither_accepted_nor_excluded():
 
 def test_the_bound_never_exceeds_the_cost_of_an_undecided_plan(monkeypatch):
     """The optimum, of cost 28, is made undecided: 28 is then the bound, also when the user interrupts."""
-    usual = LawJudge.verdict
+    usual = LawProblem.verdict
 
     def verdict(self, choices):
         found = usual(self, choices)
-        cheap = found is Verdict.MET and depl.evaluate(TINY, self.problem.plan(choices)).cost < 28.5
+        cheap = found is Verdict.MET and depl.evaluate(TINY, self.plan(choices)).cost < 28.5
         return Verdict.UNDECIDED if cheap else found
 
-    monkeypatch.setattr(LawJudge, "verdict", verdict)
+    monkeypatch.setattr(LawProblem, "verdict", verdict)
     monkeypatch.setattr(module, "TIGHTENINGS", 0)  # no first plans
     outcome = exact(TINY, Limits())
     assert outcome.termination is Termination.EXHAUSTED

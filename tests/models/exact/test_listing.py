@@ -11,7 +11,7 @@ import depl
 from depl.instances.library import load
 from depl.models.exact import listing
 from depl.models.exact import plan_classes as plan_classes_module
-from depl.models.exact.assignments import LARGEST_ASSIGNMENTS, count_assignments
+from depl.models.exact.assignments import few_assignments
 from depl.models.exact.choices import MOST_DATASETS, Choices
 from depl.models.exact.listing import _ByClass, enumerate_plans
 from depl.models.exact.plan_classes import plan_classes
@@ -44,18 +44,6 @@ def test_classes_need_increments_that_neither_forget_nor_depend_on_the_time_sinc
     if change == "shift":
         once = plan_classes(TINY.replace(maximum_epochs=1), data, cutoff=math.inf, allowed=10**6)
         assert len(once.levels) == 2
-
-
-def test_no_plan_is_lost_where_the_hashes_of_all_classes_meet(monkeypatch):
-    """Rows with one hash count as one class only if they are equal in full: 28 is worked out by hand."""
-
-    class Alike(plan_classes_module._Moves):
-        def __init__(self, *given):
-            super().__init__(*given)
-            self.weights[:] = 0
-
-    monkeypatch.setattr(plan_classes_module, "_Moves", Alike)
-    assert enumerate_plans(TINY, Limits()).lower_bound == pytest.approx(28, rel=1e-9)
 
 
 def with_datasets(count):
@@ -95,7 +83,7 @@ def test_sets_whose_number_nobody_writes_out_are_refused_with_a_power(count):
 
 @pytest.mark.parametrize("count", [1000, 14_285])
 def test_assignments_that_nobody_lists_are_not_counted_to_the_end(count):
-    """`milp` multiplies their number by a time before it asks whether the root bound is worth it."""
+    """Their number has more digits than Python prints."""
     cluster = TINY.clusters[0]
     problem = Choices(
         with_datasets(count).replace(
@@ -103,7 +91,7 @@ def test_assignments_that_nobody_lists_are_not_counted_to_the_end(count):
             maximum_epochs=1000,
         )
     )
-    assert LARGEST_ASSIGNMENTS < count_assignments(problem) * 1e-9 < math.inf
+    assert not few_assignments(problem)
 
 
 @pytest.mark.parametrize(("held", "undecided"), [(5.0, math.inf), (5.0, 5.0), (5.0, 4.0), (None, 5.0)])

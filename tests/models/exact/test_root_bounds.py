@@ -7,18 +7,17 @@ import numpy as np
 import pytest
 
 import depl
+from depl.models.exact import assignments as assignments_module
 from depl.models.exact import root_bounds
 from depl.models.exact.assignments import (
-    LARGEST_ASSIGNMENTS,
     assignments,
-    count_assignments,
     everything_allowed,
-    make_sample,
+    few_assignments,
 )
 from depl.models.exact.counted import CountedSubproblem
-from depl.models.exact.prices import Prices
-from depl.models.exact.root_bounds import best_root_bound, length_bounds, root_bound, root_certificate
-from depl.models.solving.result import DualBound
+from depl.models.exact.root_bounds import best_root_bound, certificate_in_time, length_bounds, root_bound
+from depl.models.solving.limits import Limits
+from depl.models.solving.result import DualBound, Termination
 from tests.oracles.search import (
     cheapest,
     feasible_plans,
@@ -46,7 +45,7 @@ def drawn(seed):
 def test_no_feasible_plan_below_the_cutoff_is_pruned_or_below_a_bound(seed):
     """Bounds of its number of epochs, at any price of gain, and what its mean gain has to be; as leaves."""
     problem = drawn(seed)
-    prices, everything = Prices.of(problem), list(assignments(problem))
+    everything = list(assignments(problem))
     order = np.arange(problem.size)[::-1].copy()
     plans = sorted((plan for plan in feasible_plans(problem) if plan[1]), key=lambda plan: plan[0])
     assert plans
@@ -54,17 +53,18 @@ def test_no_feasible_plan_below_the_cutoff_is_pruned_or_below_a_bound(seed):
         used, length = {(g.cluster, g.datasets) for g in choices}, len(choices)
         assignment = next(a for a in everything if offered(problem, a) == used)
         multiplier = problem.allocation(choices).multiplier
-        sample, costs = make_sample(problem, assignment, order), assignment.cheapest(prices.at(multiplier))
+        sample, costs = problem.sample(assignment), assignment.cheapest(problem.psi(multiplier))
         each = [length_bounds(sample, costs, (price,), problem.needed) for price in (1.0, 4.0)]
         both = length_bounds(sample, costs, (1.0, 4.0), problem.needed)
         np.testing.assert_array_equal(both, np.maximum(*each))
-        paid = multiplier * (prices.maximum_time or 0.0) - assignment.transfers
+        paid = problem.paid(multiplier) - assignment.transfers
         assert both[length] - paid <= cost * (1 + 1e-9)
-        assert problem.gain(choices).mean() >= required_by(make_sample(problem, assignment, order, length))
+
+        assert problem.gain(choices).mean() >= required_by(sample.ordered(order, length))
 
         cutoff = cost * (1 + 1e-9) + 1e-9
         prices_of_time = tuple(f * multiplier for f in (1.0, 0.3, 2.0)) if multiplier else (0.0,)
-        search = CountedSubproblem(problem, prices, assignment, length, prices_of_time, cutoff, order)
+        search = CountedSubproblem(problem, assignment, length, prices_of_time, cutoff, order)
         assert search.root_bound <= cost * (1 + 1e-9)
         positions = [problem.configurations.index(g) for g in choices]
         wanted = [next(j for j, row in enumerate(assignment.options) if g in row) for g in positions]
@@ -95,25 +95,29 @@ def test_where_a_plan_needs_no_epoch_or_may_have_none_the_best_root_bound_is_zer
         assert "must be" in str(refusal(root_bound, problem, *prices))
 
 
-def test_more_assignments_than_the_root_bound_tells_apart_are_relaxed_together():
+def test_more_assignments_than_the_root_bound_tells_apart_are_relaxed_together(monkeypatch):
     """Twelve equal clusters, any of two datasets on each, three epochs."""
     clusters = tuple(msgspec.structs.replace(TINY.clusters[0], name=f"c{index}") for index in range(12))
     problem = sampled(TINY.replace(clusters=clusters, transfers=()), 10)
-    assert count_assignments(problem) == 12 * 3 + 66 * 3**2 + 220 * 3**3 > LARGEST_ASSIGNMENTS
+    number = 12 * 3 + 66 * 3**2 + 220 * 3**3
+    assert not few_assignments(problem)
+    for most in (number - 1, number):
+        monkeypatch.setattr(assignments_module, "LARGEST_ASSIGNMENTS", most)
+        assert few_assignments(problem) == (most == number)
+    monkeypatch.undo()
     relaxed = everything_allowed(problem)
     assert sorted(g for row in relaxed.options for g in row) == list(range(len(problem.configurations)))
     assert 0 < best_root_bound(problem, 1.0).bound < math.inf
 
 
-def test_the_certificate_is_the_best_of_three_and_left_out_where_the_first_takes_too_long(monkeypatch):
+def test_the_certificate_is_the_best_of_those_that_time_leaves(monkeypatch):
     """At the usual price all that is needed costs as much as the plan and its time; or nothing is needed."""
-    problem = sampled(TINY, 20)
-    size = len(list(assignments(problem))) * problem.epochs * len(TINY.models) ** 2 * 20
+    problem, free = sampled(TINY, 20), sampled(TINY.replace(maximum_loss=TINY.target.initial_loss), 20)
+    whole = Limits(), Termination.OPTIMAL
+    assert certificate_in_time(problem, 1.0, 0.0, *whole) == DualBound(0.0, 0.0, 0.0)
     monkeypatch.setattr(root_bounds, "ALLOWANCE", 0.0)
-    assert root_certificate(problem, 1.0, 7.0, size * 1e-7) is not None
-    assert root_certificate(problem, 1.0, 7.0, size * 0.999e-7) is None
-    assert root_certificate(problem, 1.0, 0.0) == DualBound(0.0, 0.0, 0.0)
-    free = sampled(TINY.replace(maximum_loss=TINY.target.initial_loss), 20)
+    for late in ((Limits(), Termination.INTERRUPTED), (Limits(time_limit=1e-9), Termination.TIME_LIMIT)):
+        assert certificate_in_time(problem, 1.0, 7.0, *late) is None
     usual = (7.0 + 2.0 * TINY.target.maximum_time) / problem.needed
     for of, price, found in (problem, usual, [3, 5, 4]), (problem, usual, [5, 3, 4]), (free, 0.0, [3, 4, 5]):
         left, asked = list(found), []
@@ -121,6 +125,6 @@ def test_the_certificate_is_the_best_of_three_and_left_out_where_the_first_takes
             root_bounds, "root_bound", lambda _, *at, a=asked, b=left: a.append(at) or b.pop(0)
         )
         monkeypatch.setattr(root_bounds, "best_root_bound", lambda *_, b=left: DualBound(9.0, 9.0, b.pop(0)))
-        certificate = root_certificate(of, 2.0, 7.0)
+        certificate = certificate_in_time(of, 2.0, 7.0, *whole)
         assert asked == [(2.0, pytest.approx(price)), (2.0, pytest.approx(0.9 * price))]
         assert certificate == DualBound(*(*asked, (9.0, 9.0))[found.index(5)], 5)

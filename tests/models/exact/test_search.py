@@ -34,7 +34,7 @@ def test_what_is_left_of_a_task_keeps_the_bound_down(bounds, monkeypatch):
     """Two subproblems that run out of effort: no bound is claimed above either of the two that are left."""
     (problem,) = tiny_problems(70, 1)
     search = search_of(problem)
-    assignment = search.assigned[0]
+    search.best, assignment = Clustered((), 100.0, 0.0), search.assigned[0]
     rests = [Task(bound, assignment, 1, 0.0) for bound in bounds]
     monkeypatch.setattr(search, "_explored", lambda task, effort: rests[task.length])
     monkeypatch.setattr(search, "_unit", 0)
@@ -49,7 +49,7 @@ def test_the_most_kinds_of_an_assignment_are_known_before_all_are_listed(divided
     for problem in tiny_problems(71, 12):
         most = max(len(item.models) for item in assignments(problem))
         if divided:
-            monkeypatch.setattr(module, "LARGEST_ASSIGNMENTS", 0)
+            monkeypatch.setattr(module, "few_assignments", lambda _: False)
         found = search_of(problem).most_kinds
         assert most <= found <= len(problem.instance.models) * len(problem.instance.clusters)
         assert divided or found == most
@@ -136,19 +136,19 @@ def test_a_bound_that_is_the_cost_itself_is_lowered_by_what_is_granted_to_proofs
     problem = SampledProblem(bell.replace(maximum_time=None, round_deadline=2.0), scenarios)
     search = search_of(problem)
     (assignment,) = search.assigned
-    cost = float(assignment.cheapest(search.prices.at(0.0)).sum()) + assignment.transfers
+    cost = float(assignment.cheapest(problem.psi(0.0)).sum()) + assignment.transfers
     search.best = Clustered((), cost, 0.0)
     assert cost * (1 - 1e-8) <= search._bounded(assignment)[2].bound < cost
 
 
 def test_no_plan_of_a_part_costs_less_than_the_bound_of_the_part(monkeypatch):
     """All parts of parts, down to single assignments, beside a plan that costs twice the least."""
-    monkeypatch.setattr(module, "LARGEST_ASSIGNMENTS", 0)
+    monkeypatch.setattr(module, "few_assignments", lambda _: False)
     checked = 0
     for problem in tiny_problems(91, 8, maximum_epochs=2):
         search = search_of(problem)
         plans = [(cost, choices) for cost, choices in feasible_plans(problem) if choices]
-        price = 0.3 if search.prices.maximum_time is not None else 0.0
+        price = 0.3 if problem.maximum_time is not None else 0.0
         search.best = Clustered((), 2 * min((cost for cost, _ in plans), default=1.0), price)
         waiting = search._divided(search._parts.everything())
         while waiting:

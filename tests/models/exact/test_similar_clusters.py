@@ -11,7 +11,6 @@ from depl.models.exact import clusters
 from depl.models.exact.assignments import make_assignment
 from depl.models.exact.choices import Choices
 from depl.models.exact.clusters import cheapest_clusters
-from depl.models.exact.prices import Prices
 from depl.models.problem.instance import ComputeTable
 from tests.problems import model, site
 
@@ -48,13 +47,13 @@ def parts(instance):
     """What is asked of the clusters of one sequence, all of them with all data."""
     problem = Choices(instance)
     pairs = [(cluster, len(problem.subsets) - 1) for cluster in range(len(instance.clusters))]
-    return problem, Prices.of(problem), make_assignment(problem, pairs)
+    return problem, make_assignment(problem, pairs)
 
 
 @pytest.mark.parametrize("most", [1, 20])
 def test_choices_without_number_do_not_hold_up_what_is_out_of_time(bell, most, monkeypatch):
     """Each is as good as the one before, so that nothing else ends them."""
-    problem, prices, assignment = parts(similar(bell, 0))
+    problem, assignment = parts(similar(bell, 0))
     tried, looks = itertools.count(), itertools.count()
 
     def near(_, __, options, ___):
@@ -64,7 +63,7 @@ def test_choices_without_number_do_not_hold_up_what_is_out_of_time(bell, most, m
 
     monkeypatch.setattr(clusters, "_near", near)
     monkeypatch.setattr(clusters, "_ROUNDING", -1.0)  # there is always something left to try
-    cheapest_clusters(problem, prices, assignment, [0] * 4, 1.0, math.inf, lambda: next(looks) < most)
+    cheapest_clusters(problem, assignment, [0] * 4, 1.0, lambda: next(looks) < most)
     assert 0 < next(tried) <= most + 1
 
 
@@ -80,13 +79,13 @@ def counted(monkeypatch):
 def test_the_cheapest_of_similar_clusters_are_those_of_all_choices(bell, seed, vary, monkeypatch):
     """Of 70 choices those alone are costed that the bound leaves, beside one for each price of time."""
     epochs = 4
-    problem, prices, assignment = parts(similar(bell, seed, vary))
+    problem, assignment = parts(similar(bell, seed, vary))
     rows = itertools.product(assignment.options[0], repeat=epochs)
     every = (clusters.costed(problem, row) for row in rows)
     least = min((plan.cost for plan in every if plan is not None), default=math.inf)
     count = counted(monkeypatch)
     for guess in (0.0, 1.0, 1e3):
-        plan = cheapest_clusters(problem, prices, assignment, [0] * epochs, guess, math.inf)
+        plan = cheapest_clusters(problem, assignment, [0] * epochs, guess)
         assert plan.cost == pytest.approx(least, rel=1e-12)
     assert next(count) <= 3 * (41 + 20)
 

@@ -10,7 +10,6 @@ import pytest
 from depl.models.exact import kernels
 from depl.models.exact.assignments import assignments
 from depl.models.exact.counted import CountedSubproblem
-from depl.models.exact.prices import Prices
 from depl.models.exact.subproblem import Subproblem
 from depl.models.foundation.tolerances import TIME_TOLERANCE
 from depl.models.problem.laws import Forbidden
@@ -41,12 +40,12 @@ def search_of(problem, cutoff, multipliers=(0.0,)):
     """The one with all data, scenarios in their order."""
     (assignment,) = assignments(problem)
     order = np.arange(len(problem.scenarios))
-    return CountedSubproblem(problem, Prices.of(problem), assignment, LENGTH, multipliers, cutoff, order)
+    return CountedSubproblem(problem, assignment, LENGTH, multipliers, cutoff, order)
 
 
 def written(search):
     """Cost at no price of time, and gains, of every sequence of kinds that is allowed."""
-    costs, assignment = search.assignment.cheapest(search.prices.at(0.0)), search.assignment
+    costs, assignment = search.assignment.cheapest(search.problem.psi(0.0)), search.assignment
     return {
         kinds: (
             assignment.transfers + math.fsum(costs[k, kind] for k, kind in enumerate(kinds)),
@@ -113,7 +112,7 @@ def test_the_price_of_gain_excludes_no_plan_and_is_the_best_of_all(scenarios, in
                 charged = sum(found.values[k, kind] for k, kind in enumerate(kinds)) + found.least
                 assert charged + found.paid <= cost - transfers + 1e-9
         price, gains = found.paid / required, np.abs(search._sample.gains.mean(axis=-1))
-        sizes = search.assignment.cheapest(search.prices.at(0.0))[:LENGTH] + price * gains
+        sizes = search.assignment.cheapest(search.problem.psi(0.0))[:LENGTH] + price * gains
         assert found.size >= sizes.max(axis=1).sum() * (1 - 1e-12)
         usual, plans = (search.cutoff - transfers) / required, everything.values()
         best = max(dual(plans, usual * factor, required) for factor in np.geomspace(0.06, 16.0, 200))
@@ -162,7 +161,9 @@ def test_limits_allow_for_the_rounding_of_sums_and_for_no_more(cutoff, maximum_t
     """cutoff - transfers + lam T_max for every price lam of time, and T_max with its tolerance."""
     prices_of_time, transfers = (0.0, 0.01, 3.0, 500.0), 0.11 * cutoff
     subproblem = SimpleNamespace(
-        prices=SimpleNamespace(maximum_time=maximum_time),
+        problem=SimpleNamespace(
+            maximum_time=maximum_time, paid=lambda multiplier: multiplier * (maximum_time or 0.0)
+        ),
         multipliers=prices_of_time,
         cutoff=cutoff,
         assignment=SimpleNamespace(transfers=transfers),

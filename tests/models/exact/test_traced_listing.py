@@ -152,7 +152,7 @@ def test_sums_as_large_as_their_rounding_are_left_to_the_evaluator(factor):
         document = scaled(random_law(rng, deviations=(-0.1, 0.05) if seed % 2 else ()), factor)
         bare = case_of(instance_of(document, initial_loss=50 * factor))
         listed = all_candidates(bare.instance, document.law, 10_000)
-        for node in listed.by_cost(range(len(listed.nodes))).tolist()[:4]:
+        for node in listed.cheapest_first()[:4]:
             law, values = end_law(document, listed.schedule(node)), bare.oracle.law(listed.schedule(node))[0]
             for maximum in np.unique(values)[:: max(1, len(values) // 10)].tolist():
                 verdicts = UnderLaw(bare.instance.replace(maximum_loss=maximum))
@@ -199,7 +199,7 @@ def test_quick_bounds_enclose_how_often_a_schedule_misses_its_target_however_few
     for case in cases[:: 1 if kept > 3 else 4]:
         listed = all_candidates(case.instance, case.instance.traced_law.law, 10_000)
         verdicts = UnderLaw(case.instance)
-        for node in listed.by_cost(range(len(listed.nodes))).tolist():
+        for node in listed.cheapest_first():
             lower, upper = verdicts.bounds(listed, node)
             assert lower <= case.violation(listed.schedule(node)) <= upper
 

@@ -15,7 +15,7 @@ import depl
 from depl.heuristics.paths.additive_problem import additive_problem
 from depl.instances.heterogeneous import heterogeneous_instance
 from depl.models.exact.choices import Choices
-from depl.models.exact.law_judge import Moments, random_terms
+from depl.models.exact.law_problem import LawProblem, random_terms
 from depl.models.exact.plan_classes import plan_classes
 from depl.models.exact.sampled import SampledProblem
 from depl.models.foundation import deadline as clocks
@@ -71,7 +71,7 @@ RUNS, BOTH = MODELS * EPOCHS, PAIRS + MODELS * EPOCHS
 LOOPS = {
     "the laws of pairs": (lambda item: partial(switch_steps, item), PAIRS),
     "moments of epochs": (lambda item: partial(gain_moments, item, EPOCHS, [_everything(item)]), RUNS),
-    "moments of both": (lambda item: lambda: Moments.of(Choices(item)), BOTH),
+    "moments of both": (lambda item: lambda: LawProblem(item, 0).moments, BOTH),
     "random parts": (lambda item: lambda: random_terms(Choices(item)), BOTH),
     "drawn scenarios": (lambda item: partial(draw_scenarios, item, SCENARIOS), SCENARIOS + BOTH + PAIRS),
     "drawn switches": (lambda item: partial(getattr, _drawn(item), "switch_losses"), EPOCHS + PAIRS),
