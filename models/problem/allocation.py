@@ -67,13 +67,24 @@ class Allocation:
 
 @dataclass(frozen=True, eq=False)
 class BatchAllocation:
-    """What `Allocation` says, for P plans at once."""
+    """What `Allocation` says, for P plans at once.
 
-    costs: FloatArray  # Shape (P,); infinite where infeasible [cost]
-    times: FloatArray  # Shape (P,); the fastest total time where infeasible [time]
-    # Shape (P,); 0 where the time row does not bind or the plan is infeasible [cost / time].
+    Attributes
+    ----------
+    costs : ndarray
+        Shape (P,); infinite where infeasible [cost].
+    times : ndarray
+        Shape (P,); the fastest total time where infeasible [time].
+    multipliers : ndarray
+        Shape (P,); 0 where the time row does not bind or the plan is infeasible [cost / time].
+    feasible : ndarray
+        Shape (P,), bool.
+    """
+
+    costs: FloatArray
+    times: FloatArray
     multipliers: FloatArray
-    feasible: BoolArray  # Shape (P,), bool
+    feasible: BoolArray
 
 
 def allocate(loads: Sequence[Load], maximum_time: float | None, round_deadline: float | None) -> Allocation:
@@ -102,17 +113,17 @@ def allocate(loads: Sequence[Load], maximum_time: float | None, round_deadline: 
     position: dict[Load, int] = {}
     member = np.array([position.setdefault(load, len(position)) for load in loads], dtype=np.intp)
     curves = _curves(tuple(position), maximum_time, round_deadline)
-    counts = np.bincount(member, minlength=len(position)).astype(float)[None]
-    fastest = float(_totals(counts, curves.shortest)[0])
+    counts = np.bincount(member, minlength=len(position)).astype(float)
+    fastest = _total(counts, curves.shortest)
     reason = _obstacle(curves, member, fastest, maximum_time, round_deadline)
-    pace = 0.0 if reason else float(_paces(curves, counts, maximum_time)[0])
+    pace = 0.0 if reason else _pace(curves, counts, maximum_time)
     chosen = curves.most if reason else curves.resources(pace)
     resources = chosen[member]
     resources.setflags(write=False)
     return Allocation(
         resources=resources,
-        cost=math.inf if reason else float(_totals(counts, curves.price * chosen)[0]),
-        time=float(_totals(counts, curves.durations(chosen))[0]),
+        cost=math.inf if reason else _total(counts, curves.price * chosen),
+        time=_total(counts, curves.durations(chosen)),
         multiplier=pace * pace,
         feasible=not reason,
         fastest_time=fastest,
@@ -124,7 +135,10 @@ def allocate(loads: Sequence[Load], maximum_time: float | None, round_deadline: 
 def allocate_counts(
     loads: Sequence[Load], counts: Counts, maximum_time: float | None, round_deadline: float | None
 ) -> BatchAllocation:
-    """The answers of `allocate` for many plans made of the same few loads, in bounded memory whatever P.
+    """The answers of `allocate` for many plans made of the same few loads.
+
+    Breakpoints are common to all plans, so one matrix product gives every plan's time at every breakpoint
+    and thereby its segment; the closed form follows. Memory is bounded whatever P.
 
     Parameters
     ----------
@@ -138,25 +152,20 @@ def allocate_counts(
     Raises
     ------
     InvalidInputError
-        As `allocate`, for a load of any kind.
+        As `allocate`, for a load of any kind, and if ``counts`` is not a nonnegative (P, R) array.
     """
     maximum_time, round_deadline = _limits(maximum_time, round_deadline)
-    curves, plans = _curves(loads, maximum_time, round_deadline), counts.shape[0]
+    counts = np.asarray(counts)
+    _require_counts(counts, len(loads))
+    segments = _segments(_curves(loads, maximum_time, round_deadline), maximum_time)
+    plans = counts.shape[0]
     result = BatchAllocation(np.zeros(plans), np.zeros(plans), np.zeros(plans), np.ones(plans, dtype=bool))
-    at_once = max(1, _NUMBERS_AT_ONCE // max(len(loads), 1))
+    at_once = max(1, _NUMBERS_AT_ONCE // len(segments.left))
     for first in range(0, plans, at_once):
         rows = slice(first, first + at_once)
-        part = counts[rows].astype(float)
-        fastest = _totals(part, curves.shortest)
-        feasible = ~np.any(part[:, curves.late] > 0, axis=1)
-        if maximum_time is not None:
-            feasible &= fastest <= maximum_time * (1 + TIME_TOLERANCE)
-        paces = _paces(curves, part, maximum_time)
-        chosen = curves.resources(paces[:, None])
-        result.feasible[rows] = feasible
-        result.costs[rows] = np.where(feasible, _totals(part, curves.price * chosen), np.inf)
-        result.times[rows] = np.where(feasible, _totals(part, curves.durations(chosen)), fastest)
-        result.multipliers[rows] = np.where(feasible, paces * paces, 0.0)
+        part = _allocate_rows(segments, counts[rows].astype(float), maximum_time)
+        result.costs[rows], result.times[rows] = part.costs, part.times
+        result.multipliers[rows], result.feasible[rows] = part.multipliers, part.feasible
     return result
 
 
@@ -185,6 +194,22 @@ def dual_bound(
         return total * (1 - _ROUNDING) if multiplier == 0 else -math.inf
     charge = multiplier * maximum_time
     return total - charge - _ROUNDING * (total + charge)
+
+
+@dataclass(frozen=True, eq=False)
+class _Segments:
+    """The stretches between neighbouring breakpoints, for all kinds of epochs; J of them.
+
+    Segment j spans the paces [left[j], right[j]]. ``durations`` (J, R) holds at its right end; in it the
+    epochs of ``moving`` (J, R) take s + root / q, all others as long as at either end.
+    """
+
+    curves: EpochCosts
+    left: FloatArray
+    right: FloatArray
+    durations: FloatArray
+    fixed: FloatArray
+    moving: FloatArray
 
 
 def _curves(loads: Sequence[Load], maximum_time: float | None, round_deadline: float | None) -> EpochCosts:
@@ -220,39 +245,88 @@ def _obstacle(
     return ""
 
 
-def _paces(curves: EpochCosts, counts: FloatArray, maximum_time: float | None) -> FloatArray:
-    """The least q of every plan at which it takes at most ``maximum_time``; its last breakpoint if none."""
-    before = np.zeros(len(counts), dtype=np.intp)
-    if maximum_time is None:
-        return np.zeros(len(counts))
+def _pace(curves: EpochCosts, counts: FloatArray, maximum_time: float | None) -> float:
+    """The least q at which the plan takes at most ``maximum_time``, or the last breakpoint if none."""
+
+    def time_at(pace: float) -> float:
+        return _total(counts, curves.durations(curves.resources(pace)))
+
+    if maximum_time is None or time_at(0.0) <= maximum_time:
+        return 0.0
     breaks = np.unique(np.concatenate([[0.0], curves.start, curves.end]))
-    slow = _totals(counts, curves.durations(curves.resources(0.0))) > maximum_time
-    last = np.max(np.where(counts > 0, curves.end, 0.0), axis=1, initial=0.0)
     # Too slow at the one; never too slow by more than the tolerance at the other.
-    after = np.where(slow, np.searchsorted(breaks, last), before)
-    for _ in range(len(breaks).bit_length()):
+    before, after = 0, len(breaks) - 1
+    while after - before > 1:
         middle = (before + after) // 2
-        slow = _totals(counts, curves.durations(curves.resources(breaks[middle][:, None]))) > maximum_time
-        before, after = np.where(slow, middle, before), np.where(slow, after, middle)
-    left, right = breaks[before][:, None], breaks[after][:, None]
+        if time_at(float(breaks[middle])) > maximum_time:
+            before = middle
+        else:
+            after = middle
+    left, right = float(breaks[before]), float(breaks[after])
     moving = (curves.start <= left) & (curves.end >= right)
     fixed = np.where(moving, curves.communication, curves.durations(curves.resources(right)))
-    room = _totals(-counts, fixed, maximum_time)
-    needed = _totals(counts, np.where(moving, curves.root, 0.0))
+    room = math.fsum([maximum_time, *(-counts * fixed).tolist()])
+    needed = _total(counts, np.where(moving, curves.root, 0.0))
     # Room of a few roundings of T_max says nothing about q; the segment still does.
-    free = np.divide(needed, room, out=right[:, 0].copy(), where=room > 0)
-    return np.asarray(np.clip(free, left[:, 0], right[:, 0]))
+    return min(max(needed / room, left), right) if room > 0 else right
 
 
-def _totals(counts: FloatArray, values: FloatArray, start: float = 0.0) -> FloatArray:
-    """Sums of every plan; those of a single one, which may have thousands of kinds, are rounded once.
+def _segments(curves: EpochCosts, maximum_time: float | None) -> _Segments:
+    breaks = np.unique(np.concatenate([[0.0], curves.start, curves.end]))
+    if maximum_time is None:
+        breaks = breaks[:1]
+    left, right = np.concatenate([[0.0], breaks[:-1]]), breaks
+    durations = curves.durations(curves.resources(right[:, None]))
+    moves = (curves.start <= left[:, None]) & (curves.end >= right[:, None])
+    return _Segments(
+        curves=curves,
+        left=left,
+        right=right,
+        durations=durations,
+        fixed=np.where(moves, curves.communication, durations),
+        moving=np.where(moves, curves.root, 0.0),
+    )
 
-    What a plan has none of may be endless, and 0 times infinity is not 0.
-    """
-    products = np.multiply(counts, values, out=np.zeros(counts.shape), where=counts != 0)
-    if len(products) == 1:
-        return np.array([math.fsum([start, *products[0].tolist()])])
-    return np.asarray(start + np.einsum("pr->p", products))
+
+def _allocate_rows(segments: _Segments, counts: FloatArray, maximum_time: float | None) -> BatchAllocation:
+    """`allocate_counts` for as many plans as fit into memory; segment 0 is the single pace 0."""
+    curves = segments.curves
+    fastest = counts @ curves.shortest
+    feasible = ~np.any(counts[:, curves.late] > 0, axis=1)
+    paces = np.zeros(len(counts))
+    if maximum_time is not None:
+        feasible &= fastest <= maximum_time * (1 + TIME_TOLERANCE)
+        paces = _paces(segments, counts, maximum_time)
+    # A kind that a plan does not use may be endless at its pace, and 0 times infinity is not 0.
+    chosen = np.where(counts > 0, curves.resources(paces[:, None]), curves.most)
+    costs = np.einsum("pr,pr->p", counts, curves.price * chosen)
+    times = np.einsum("pr,pr->p", counts, curves.durations(chosen))
+    return BatchAllocation(
+        costs=np.where(feasible, costs, np.inf),
+        times=np.where(feasible, times, fastest),
+        multipliers=np.where(feasible, paces * paces, 0.0),
+        feasible=feasible,
+    )
+
+
+def _paces(segments: _Segments, counts: FloatArray, maximum_time: float) -> FloatArray:
+    """The least q of every plan at which it takes at most ``maximum_time``; its last breakpoint if none."""
+    durations = segments.durations
+    endless = np.isinf(durations)  # only at pace 0, for work that no deadline hurries
+    times = counts @ np.where(endless, 0.0, durations).T
+    times[:, 0] += np.where(counts @ endless[0].astype(float) > 0, np.inf, 0.0)
+    within = times <= maximum_time
+    segment = np.argmax(within, axis=1)
+    room = maximum_time - np.einsum("pr,pr->p", counts, np.where(endless, 0.0, segments.fixed)[segment])
+    needed = np.einsum("pr,pr->p", counts, segments.moving[segment])
+    left, right = segments.left[segment], segments.right[segment]
+    exact = np.divide(needed, room, out=right.copy(), where=room > 0)
+    last = np.max(np.where(counts > 0, segments.curves.end, 0.0), axis=1, initial=0.0)
+    return np.asarray(np.where(within.any(axis=1), np.clip(exact, left, right), last))
+
+
+def _total(counts: FloatArray, values: FloatArray) -> float:
+    return math.fsum((counts * values).tolist())
 
 
 def _limits(maximum_time: float | None, round_deadline: float | None) -> tuple[float | None, float | None]:
@@ -263,3 +337,12 @@ def _limits(maximum_time: float | None, round_deadline: float | None) -> tuple[f
         None if maximum_time == math.inf else maximum_time,
         None if round_deadline == math.inf else round_deadline,
     )
+
+
+def _require_counts(counts: Counts, kinds: int) -> None:
+    if counts.ndim != 2 or counts.shape[1] != kinds:
+        raise InvalidInputError(
+            f"has shape {counts.shape}; give one column for each of {kinds} loads", "counts"
+        )
+    if not np.issubdtype(counts.dtype, np.integer) or (counts.size and counts.min() < 0):
+        raise InvalidInputError("must be whole numbers, none negative", "counts")

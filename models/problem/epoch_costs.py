@@ -120,14 +120,21 @@ def require_multiplier(multiplier: float) -> None:
 
 @dataclass(frozen=True, eq=False)
 class EpochCosts:
-    """Many kinds of epochs; arrays that broadcast with one another, ``work`` in the shape of all."""
+    """Many kinds of epochs; arrays that broadcast with one another, ``work`` in the shape of all.
 
-    # As in `Load`.
+    Attributes
+    ----------
+    work, price, capacity, communication : ndarray
+        As in `Load`.
+    least : ndarray
+        x_min, infinite where an epoch is late; in the shape of all [resource].
+    """
+
     work: FloatArray
     price: FloatArray
     capacity: FloatArray
     communication: FloatArray
-    least: FloatArray  # x_min, infinite where an epoch is late; in the shape of all [resource]
+    least: FloatArray
 
     @classmethod
     def of(cls, loads: Sequence[Load], round_deadline: float | None) -> Self:

@@ -198,6 +198,10 @@ ONE = np.array([[1]])
         (allocate_counts, ([SMALL], ONE, None, None), "nothing limits time"),
         *((price, (SMALL, no, None), "multiplier: must be a finite") for no in (-1, math.nan, math.inf)),
         (dual_bound, ([], -1.0, 1.0, None), "multiplier: must be a finite nonnegative"),
+        (allocate_counts, ([SMALL, LARGE], ONE, 12, None), "counts: .* one column for each of 2"),
+        (allocate_counts, ([SMALL], ONE[0], 12, None), "counts: .* one column for each of 1"),
+        (allocate_counts, ([SMALL, LARGE], np.array([[1, -1]]), 12, None), "counts: must be whole numbers"),
+        (allocate_counts, ([SMALL], 1.0 * ONE, 12, None), "counts: must be whole numbers"),
     ],
 )
 def test_what_is_no_limit_price_or_count_is_refused(call, given, where):
