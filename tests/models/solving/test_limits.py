@@ -125,12 +125,14 @@ def clock(monkeypatch):
         found.blocks += 1
         return result
 
+    transforms._kept_trapezoid.cache_clear()
     monkeypatch.setattr(transforms, "_line_sums", slow)
     for module in (deadlines, automatic):  # all that look at the clock on the way
         monkeypatch.setattr(module, "time", found)
     # Compiling takes no time of this clock, in which it would not end; interpreted, all takes minutes.
     monkeypatch.setattr(Kernel, "in_time", lambda _: True)
-    return found
+    yield found
+    transforms._kept_trapezoid.cache_clear()
 
 
 @pytest.fixture
