@@ -7,7 +7,7 @@ are those of `depl.models.traces.log_rules`.
 
 import re
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import get_args
@@ -83,12 +83,12 @@ def import_logs(paths: Sequence[str], choices: Choices) -> Imported:
     """
     _require_sense(choices)
     log = read_logs(paths, choices.tool, choices.loss, choices.leave_out)
-    runs = [part for run in log.runs for part in _parts(_only(run, choices.where), choices.run)]
+    runs, none_let_through = _let_through(log.runs, choices)
     if choices.epoch == ROW:
         began = (log.first if log.first is not None else 1) if choices.first is None else 0
         runs = [run if ROW in run.logged_keys() else with_rows(run, choices.loss, began) for run in runs]
     _require_names(runs)
-    left_out = _left_out(log, runs, choices.leave_out)
+    left_out = none_let_through | _left_out(log, runs, choices.leave_out)
     runs = [run for run in runs if run.name not in left_out]
     reader = RunReader(log, choices)
     kept = [run for run in runs if key_of(run, choices.loss) is not None]
@@ -140,27 +140,39 @@ def _require_sense(choices: Choices) -> None:
         raise InvalidInputError(message, "--cluster-name")
 
 
-def _only(run: LoggedRun, where: Mapping[str, str]) -> LoggedRun:
-    """The points that hold these values."""
-    held = [p for p in run.points if all(shown(p.values.get(key, "")) == it for key, it in where.items())]
-    return replace(run, points=tuple(held))
+def _let_through(runs: Sequence[LoggedRun], choices: Choices) -> tuple[list[LoggedRun], dict[str, str]]:
+    """The runs, each with the points that hold the wanted values, and what left out those that have none.
+
+    Runs of one file are told apart by the key that is given, or by ``run`` where that is logged.
+    """
+    found: list[LoggedRun] = []
+    aside: dict[str, str] = {}
+    wanted = choices.where.items()
+    why = ", ".join(f"--where {key}={value}" for key, value in wanted)
+    for run in runs:
+        held = [p for p in run.points if all(shown(p.values.get(key, "")) == it for key, it in wanted)]
+        key = choices.run or ("run" if all("run" in p.values for p in held or run.points) else None)
+        if held and key is not None:
+            parts = _parts(run, held, key)
+        else:  # one whose file holds nothing is lost, and not left out
+            parts = [replace(run, points=tuple(held))] if held or not run.points else []
+        names = {run.name} if key is None else {shown(p.values.get(key, run.name)) for p in run.points}
+        aside |= dict.fromkeys(sorted(names - {part.name for part in parts}), why) if wanted else {}
+        found += parts
+    return found, aside
 
 
-def _parts(run: LoggedRun, key: str | None) -> list[LoggedRun]:
-    """The runs of a file, by a key that names them: the one given, or ``run`` where it is logged."""
-    if key is None and all("run" in point.values for point in run.points):
-        key = "run"
-    if key is None:
-        return [run]
+def _parts(run: LoggedRun, points: Sequence[Point], key: str) -> list[LoggedRun]:
+    """The runs of a file, by the key that names them."""
     found: dict[str, list[Point]] = {}
-    for point in run.points:
+    for point in points:
         if key not in point.values:
             raise InvalidInputError(
                 f"has no {key!r}, which names runs: choose one of {', '.join(run.logged_keys())} with --run",
                 f"{run.path}, row {point.row}",
             )
         found.setdefault(shown(point.values[key]), []).append(point)
-    return [replace(run, name=name, points=tuple(points)) for name, points in found.items()]
+    return [replace(run, name=name, points=tuple(those)) for name, those in found.items()]
 
 
 def _require_names(runs: Sequence[LoggedRun]) -> None:
