@@ -96,9 +96,10 @@ values of several metrics | :epoch key value / 1 t 5 / 1 v 0.5 / 2 t 4 / 2 v 1
 | loss=value | --where KEY=VALUE
 | loss=value where=key:v | = a: 0.5 1
 | loss=value where=key:w | nothing that --where lets through
-runs of which --where lets nothing through | a.jsonl :epoch split loss / 1 v 2 & b.jsonl :epoch split loss / 1 t 1
+a run without such points | a.jsonl :epoch split loss / 1 v 2 & b.jsonl :epoch split loss / 1 t 1
 | where=split:v | ~ left out: 1: b (--where split=v)
-the same in one file | runs.csv run,epoch,split,loss\na,1,v,2\nb,1,t,1\n | where=split:v | ~ left out: 1: b (--where split=v)
+the same in one file | runs.csv run,epoch,split,loss\na,1,v,2\nb,1,t,1\n
+| where=split:v | ~ left out: 1: b (--where split=v)
 an accuracy that is none | :epoch loss acc / 1 1 high | accuracy=acc | must be a number, not 'high'
 | accuracy=accuracy | nothing is logged under 'accuracy'
 a chart with extremes | one.csv Step,a - loss,a - loss__MIN,b - loss\n1,3,3,6\n2,2,1,5\n | | = a: 3 2, b: 6 5
