@@ -49,7 +49,9 @@ class LossGrid:
     width: float
     points: int
     known: Known | None = None  # the state of a run under way, from which the first epoch to come begins
-    _transforms: dict[int, tuple[NDArray[np.int64], NDArray[np.complex128]]] = field(default_factory=dict)
+    _transforms: dict[AffineStep, tuple[NDArray[np.int64], NDArray[np.complex128]]] = field(
+        default_factory=dict
+    )
 
     @classmethod
     def of(cls, law: AffineLaw, points: int = POINTS, known: Known | None = None) -> "LossGrid":
@@ -119,15 +121,15 @@ class LossGrid:
 
     def _residuals(self, step: AffineStep) -> tuple[NDArray[np.int64], NDArray[np.complex128]]:
         """Least places of the residuals rounded down and up, and transforms of their laws."""
-        if id(step) not in self._transforms:
+        if step not in self._transforms:
             places = step.residuals / self.width
             share = np.full(places.size, 1 / places.size)
             rounded = [_rounded(places, share, side) for side in (0, 1)]
             longest = max(weights.size for _, weights in rounded)
             length = 2 * fft.next_fast_len((self.points + longest + 4) // 2 + 1, real=True)
             transforms = np.stack([fft.rfft(weights, length) for _, weights in rounded])
-            self._transforms[id(step)] = np.array([least for least, _ in rounded]), transforms
-        return self._transforms[id(step)]
+            self._transforms[step] = np.array([least for least, _ in rounded]), transforms
+        return self._transforms[step]
 
     def _cut(self, least: int, weights: FloatArray, side: int) -> FloatArray:
         """Weights from place ``least`` on, on the grid; see the module on what leaves it."""

@@ -52,11 +52,11 @@ class Known:
         return max(1, self.epoch - place.start + 1)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class AffineStep:
     """l(k) = intercept + start_slope * ln s + retention * l(k-1) + e, and what was seen in a pool of epochs.
 
-    Two steps are equal that have the same coefficients.
+    Coefficients alone do not make two the same: their residuals differ.
     """
 
     # [loss]; the slope is 0 where the switch epoch does not vary.
@@ -67,9 +67,9 @@ class AffineStep:
     # Of a jump: whether all predecessors of the model are in the pool, not its own alone.
     pooled: bool = False
     # (n,): What e was in the pooled observations [loss]; after a fit their mean is 0. None are known before.
-    residuals: FloatArray = field(default_factory=lambda: np.empty(0), compare=False)
+    residuals: FloatArray = field(default_factory=lambda: np.empty(0))
     # Least and greatest l(k-1) among them [loss].
-    losses: tuple[float, float] = field(default=(math.nan, math.nan), compare=False)
+    losses: tuple[float, float] = math.nan, math.nan
 
     def shift(self, start: int) -> float:
         """a + b ln s [loss]."""

@@ -34,3 +34,8 @@ def drawn(runs, noise, seed, starts=STARTS, slope=0.004):
         names = [model for model, _ in schedule(start)]
         tables.append(traces_of(np.array(losses).T, names, "edge", f"{start}-"))
     return joined(tables)
+
+
+def coefficients(row):
+    """What is fitted of a row of the law; what was seen in its pool is apart."""
+    return row.intercept, row.start_slope, row.retention, row.ages, row.pooled

@@ -10,13 +10,10 @@ from depl.instances import library
 from depl.models.estimation import affine
 from depl.models.estimation.affine import fit_affine
 from depl.models.foundation.errors import NotCoveredError
-from depl.models.problem.affine_law import (
-    Position,
-    positions,
-)
+from depl.models.problem.affine_law import AffineStep, Position, positions
 from depl.models.problem.counting import LARGEST_RETENTION
 from depl.models.problem.traced_law import traced_law
-from tests.cases.affine_runs import drawn
+from tests.cases.affine_runs import coefficients, drawn
 from tests.cases.memory_cases import FULL, random_law
 from tests.oracles.traced_law import Oracle, places
 
@@ -79,14 +76,20 @@ def test_a_fitted_law_becomes_a_document_and_comes_back_as_the_same_law(scale, m
     assert (document.unseen_loss, document.deviations) == (7.0, (0.5, -0.5))
     again = document.law
     assert again.scale == document.scale == scale
-    assert law.rows == again.rows  # as far as coefficients go
+    assert law.rows.keys() == again.rows.keys()
     assert any(row.ages is not None for row in document.steps)
     for one, other in zip(law.records, again.records, strict=True):
         assert one.positions == other.positions
         np.testing.assert_array_equal(one.residuals, other.residuals)
     for key, step in law.rows.items():
+        assert coefficients(step) == coefficients(again.rows[key])
         np.testing.assert_array_equal(np.sort(step.residuals), np.sort(again.rows[key].residuals))
         assert step.losses == again.rows[key].losses
+
+
+def test_rows_of_the_same_coefficients_stay_apart_as_policies_keep_the_noise_of_a_row_under_it():
+    rows = [AffineStep(1.0, 0.0, 0.5, (1, 1), residuals=np.array([-end, end])) for end in (1.0, 2.0)]
+    assert len(set(rows)) == 2
 
 
 OLD_FINGERPRINTS = {
