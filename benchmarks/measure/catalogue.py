@@ -87,6 +87,9 @@ def with_imports(studies: Mapping[str, Study], sources: Sequence[str] = ()) -> d
     for source in sources:
         module = import_source(source)
         study = getattr(module, "STUDY", None)
+        if study is None and hasattr(module, "SUITE"):
+            message = "SUITE was removed: define STUDY = depl.benchmarks.measure.registry.Study(...)"
+            raise InvalidInputError(message, source)
         if study is None:
             continue
         if not isinstance(study, Study):

@@ -52,12 +52,13 @@ class Recording(NamedTuple):
         Raises
         ------
         InvalidInputError
-            If the file does not say what it was made for.
+            If the file was made for something else.
         """
-        if store.request is None:
-            message = "does not say what it was made for; remove it to begin anew"
+        made = store.request
+        if made is None or made != Request(suites=(self.study.name,), draw=made.draw):
+            message = "was not made for the whole study; remove it to begin anew"
             raise InvalidInputError(message, str(self.path))
-        return jobs_of(store.request)
+        return jobs_of(made)
 
     def finish(self, attempts: Iterable[Attempt], jobs: Sequence[Job]) -> None:
         """Put what was recorded in the place of what was before, with its record if the study has one."""
@@ -71,28 +72,32 @@ class Recording(NamedTuple):
 
 
 def left(names: Sequence[str] = ()) -> list[Recording]:
-    """What is not recorded at this commit, of these studies or of all; what took longest comes first.
+    """What is not recorded at this commit, of these studies or of all; sweeps that took longest come first.
 
     Raises
     ------
     InvalidInputError
-        If a name is unknown, or the source is of no commit.
+        If a name is unknown, or the source that runs is of no commit.
     """
     commit = here().commit
-    if commit is None or commit.dirty:
+    if commit is None:
+        raise InvalidInputError("a recording names its commit: run it in a checkout of git")
+    if commit.dirty:
         raise InvalidInputError("a recording names its commit: commit what was changed, and record then")
     studies = all_studies()
     seconds: dict[str, float] = {}
     for study in chosen(names or list(studies), studies):
         done = _done(study.name)
-        if {row.commit for row in done} != {commit}:
+        begun = (_folder(study) / f"{study.name}{SUFFIX}").exists()  # or is not in its place yet
+        if begun or {row.commit for row in done} != {commit}:
             seconds[study.name] = sum(row.total_seconds for row in done)
     order = sorted(seconds, key=lambda name: -seconds[name])
     return [Recording(studies[name], _folder(studies[name]) / f"{name}{SUFFIX}") for name in order]
 
 
 def _done(name: str) -> list[Attempt]:
-    return latest(read_attempts(name)) if name in recorded() else []
+    known = recorded()
+    return latest(read_attempts(known[name])) if name in known else []
 
 
 def _folder(study: Study) -> Path:

@@ -251,7 +251,8 @@ def record(options: Options) -> Answer:
     lacking = [item.study.name for item in todo[len(done) :]]
     aside = f"Stopped; the same command goes on with {', '.join(lacking)}" if lacking else ""
     code = ExitCode.STOPPED if lacking else ExitCode.ANSWERED
-    told = f"recorded: {', '.join(done) or 'nothing, as all is recorded at this commit'}"
+    nothing = "nothing" if lacking else "nothing, as all is recorded at this commit"
+    told = f"recorded: {', '.join(done) or nothing}"
     return Answer(told, code, as_json({"recorded": done, "lacking": lacking}), aside)
 
 

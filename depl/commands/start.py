@@ -146,6 +146,14 @@ def _sensible(read: Callable[[str], Any], text: str) -> Any:
     return value
 
 
+def _confirmed(text: str) -> str:
+    if text.strip():
+        raise ValueError(
+            "only Enter goes on: Ctrl-C ends, and an option given to depl start reads it otherwise"
+        )
+    return text
+
+
 def _read(asked: _Asked, options: Options) -> Imported | None:
     """The logs; on a terminal what was read of them is shown."""
     from depl.models.tool_logs.finding import read_logs
@@ -169,7 +177,7 @@ def _read(asked: _Asked, options: Options) -> Imported | None:
         asked.refused = error
         return None
     if asked.terminal:
-        asked.one("", f"\n{view(read).text()}\n\n{_OTHERWISE}", str, "")
+        asked.one("", f"\n{view(read).text()}\n\n{_OTHERWISE}", _confirmed, "")
         asked.missing.pop("", None)
     return read
 

@@ -53,8 +53,8 @@ SUCCESSORS = {
     "method milp-resource": "milp proves the same optima, and 'depl program --form cone' writes the program "
     "with resources and times as variables, which SCIP solves",
     "depl program --form resource": "--form cone has resources and times as variables; the default is linear",
-    "depl policy replay": "'depl policy simulate' follows a policy under the law, and 'depl certify' counts "
-    "fresh runs; depl.replay follows it on counterfactual runs",
+    "depl policy replay": "'depl policy simulate' follows a policy under the law, and depl.replay, in "
+    "Python, on counterfactual runs",
     "depl fit --only-setup": "--leave-out PATTERN leaves out runs, files and folders of a name",
     **{
         f"depl {command} --stages-from": "the hyperparameter 'stages' of a run counts where no option says "
@@ -66,7 +66,7 @@ SUCCESSORS = {
         f"depl figures {option}": "a figure is written as PNG, SVG and PDF, its values as CSV and LaTeX"
         for option in ("--format", "--latex")
     },
-    "depl figures --column-width": "scale the SVG or PDF in your document; its letters stay letters",
+    "depl figures --column-width": "scale the PDF in your document, whose letters stay letters",
     "depl policy solve --explain": "the answer has the numbers: price, promise, bound and gap; docs/policies "
     "has the equations",
 }

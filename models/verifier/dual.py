@@ -178,7 +178,7 @@ def _least(problem: _Priced, rows: FloatArray) -> FloatArray:
             through[:, model] = later[:, model] + (prices - gain[rows]).min(axis=1)
         before = [(m, stop[m]) for m in models] if number > 1 else [(first, 0.0)]
         later = np.stack([_after(problem, number, m, through, end) for m, end in before], axis=1)
-    return later[:, 0]
+    return later[:, 0] if instance.target.maximum_epochs else np.zeros((len(rows), sample.size))
 
 
 def _after(problem: _Priced, number: int, before: int | None, through: FloatArray, stop: float) -> FloatArray:

@@ -127,7 +127,7 @@ def judged(
 def exceeded(left: str, value: float, right: str, limit: float, tolerance: float) -> Broken:
     """Whether, and by how much, a value exceeds a limit by more than a relative tolerance."""
     excess = value - limit
-    if value > limit * (1.0 + tolerance):
+    if not value <= limit * (1.0 + tolerance):  # what is no number exceeds every limit
         yield f"{left} = {value:.12g} exceeds {right} = {limit:.12g} by {excess:.6g}", excess
 
 

@@ -52,7 +52,7 @@ def least_cost(epochs: Sequence[EpochFacts], maximum_time: float | None, deadlin
 def full_prices(epochs: Sequence[EpochFacts]) -> list[float]:
     """Logarithms of the prices of time from which on epochs that are paid take all resources."""
     return [
-        2.0 * math.log(epoch.capacity) + math.log(epoch.price / epoch.work)
+        2.0 * math.log(epoch.capacity) + math.log(epoch.price) - math.log(epoch.work)
         for epoch in epochs
         if epoch.work > 0.0 and epoch.price > 0.0
     ]
