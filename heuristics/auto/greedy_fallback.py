@@ -61,7 +61,7 @@ def with_greedy_fallback(method: Callable[[Instance, Limits], Outcome]) -> Metho
 def first_greedy_plan(instance: Instance, limits: Limits) -> Outcome | None:
     """The first plan of the greedy method within its limits; None if it is not covered or too late."""
     held = list[float]()
-    limits = replace(limits, cutoff=None, progress=lambda _, cost, __: held.append(cost))
+    limits = replace(limits, cutoff=None, standstill=None, progress=lambda _, cost, __: held.append(cost))
     until = _UntilPlan(**{**vars(limits), "held": held})
     with suppress(OutOfTimeError, NotCoveredError), deadline(limits.lateness):
         return density_greedy(instance, until)

@@ -81,6 +81,15 @@ def depl_paper(instance: Instance, limits: Limits) -> Outcome:
         there are more datasets than the Lovász extension ranks (`depl.heuristics.paper.data`).
     """
     target, given = instance.target, limits.options
+    loop = _Loop(
+        instance,
+        limits,
+        levels=ETA.among(given, PAPER_LEVELS),
+        epsilon=EPSILON.among(given, DEFAULT_EPSILON),
+        weight=WEIGHT.among(given, Weight.FULL_RESOURCES, Weight),
+        label=LABEL.among(given, None, PaperLabel),
+        most_backtracks=BACKTRACKS.among(given, DEFAULT_BACKTRACKS),
+    )
     start = certified_violation(FinalLoss(target.initial_loss, ()), target.maximum_loss)
     if instance.rules.may_stop and start.at_most(target.violation_budget):
         told = f"l(0) = {number(target.initial_loss)} is within {number(target.maximum_loss)}"
@@ -96,15 +105,6 @@ def depl_paper(instance: Instance, limits: Limits) -> Outcome:
             "it does not cover data that may not be used everywhere, nor models that do not fit everywhere: "
             "use depl"
         )
-    loop = _Loop(
-        instance,
-        limits,
-        levels=ETA.among(given, PAPER_LEVELS),
-        epsilon=EPSILON.among(given, DEFAULT_EPSILON),
-        weight=WEIGHT.among(given, Weight.FULL_RESOURCES, Weight),
-        label=LABEL.among(given, None, PaperLabel),
-        most_backtracks=BACKTRACKS.among(given, DEFAULT_BACKTRACKS),
-    )
     try:
         plan = loop.run()
     except KeyboardInterrupt:

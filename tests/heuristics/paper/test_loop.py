@@ -70,6 +70,12 @@ def test_closed_forms(request, name, changes, options, cost):
         assert "nothing has to be trained" in result.decisions[0].outcome
 
 
+def test_an_option_is_refused_also_where_nothing_has_to_be_trained(tiny):
+    easy = tiny.replace(maximum_loss=tiny.target.initial_loss + 1)
+    with pytest.raises(InvalidInputError, match="must be a whole number from 1 on"):
+        depl.solve(easy, "depl-paper", options={"eta": -3})
+
+
 def test_data_without_a_path_are_blacklisted_and_the_next_best_are_taken(two_sets):
     # small gains 2 / 1.5 in each of two epochs, too little for 4; both gain 2
     result = depl.solve(two_sets, "depl-paper")
